@@ -1,0 +1,205 @@
+//! All a client may ask for. A command is a wish; what came of it is told by events.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ModelChoice, Origin, Part, PermissionId, ProcessId, RunId, SessionId};
+
+/// A wish of a client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Command {
+    /// Put a message into a session's inbox.
+    Post {
+        /// Whose inbox.
+        to: Address,
+        /// What it says.
+        parts: Vec<Part>,
+        /// Who says it.
+        origin: Origin,
+        /// Repeating a post with the same key changes nothing and returns the first answer.
+        #[serde(default)]
+        key: Option<String>,
+        /// Into which lane, and whether it wakes anybody.
+        #[serde(default)]
+        delivery: Delivery,
+    },
+    /// Let a session go on with what it left unfinished and with its mail.
+    Resume {
+        /// Which one.
+        session: SessionId,
+    },
+    /// Stop the run a session is working on. Queued mail stays.
+    Cancel {
+        /// Which one.
+        session: SessionId,
+    },
+    /// Forget the context; keep identity, metadata and journal.
+    Clear {
+        /// Which one.
+        session: SessionId,
+    },
+    /// Change what a session is called; no name takes it away.
+    Rename {
+        /// Which one.
+        session: SessionId,
+        /// The new name.
+        name: Option<String>,
+    },
+    /// Delete a session; it can be restored.
+    Delete {
+        /// Which one.
+        session: SessionId,
+    },
+    /// Bring a deleted session back.
+    Restore {
+        /// Which one.
+        session: SessionId,
+    },
+    /// Branch a session off another one's journal.
+    Fork {
+        /// Whose journal.
+        session: SessionId,
+        /// The last event to take over; the newest if absent.
+        #[serde(default)]
+        at: Option<u64>,
+        /// What to call the new session.
+        #[serde(default)]
+        name: Option<String>,
+    },
+    /// Answer a question about a tool call.
+    Permit {
+        /// Which session asks.
+        session: SessionId,
+        /// Which question.
+        permission: PermissionId,
+        /// The answer.
+        answer: Answer,
+    },
+    /// Stop a background process.
+    StopProcess {
+        /// Whose.
+        session: SessionId,
+        /// Which one.
+        process: ProcessId,
+    },
+}
+
+/// Which session is meant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "session", rename_all = "snake_case")]
+pub enum Address {
+    /// Exactly this one.
+    Id {
+        /// Its id.
+        id: SessionId,
+    },
+    /// The agent's most recently updated live session; an error if it has none.
+    Latest {
+        /// Which agent.
+        agent: String,
+    },
+    /// A new session.
+    Create(NewSession),
+    /// The latest, else a new one.
+    LatestOrCreate(NewSession),
+    /// The session bound to this key, made when first used.
+    Connector {
+        /// `connector/channel/user`, `cron:<id>`, `heartbeat`.
+        key: String,
+        /// How to make it.
+        new: NewSession,
+    },
+}
+
+/// What a client says about a session to be opened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NewSession {
+    /// Which definition.
+    pub agent: String,
+    /// Where its tools work.
+    pub cwd: PathBuf,
+    /// What people call it.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The model it should use.
+    #[serde(default)]
+    pub model: Option<ModelChoice>,
+}
+
+/// How a posted message is delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// Waits for its turn and starts its own run.
+    #[default]
+    Queue,
+    /// Enters the running conversation at the next turn boundary.
+    Steer,
+    /// Is recorded and read at the next run, but starts none.
+    Silent,
+}
+
+/// An answer to a permission question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// Yes or no.
+    pub decision: PermissionDecision,
+    /// For how long.
+    #[serde(default)]
+    pub scope: PermissionScope,
+    /// Words to the model, with a no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
+/// Yes or no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionDecision {
+    /// Let it happen.
+    Allow,
+    /// Do not.
+    Deny,
+}
+
+/// For how long an answer holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionScope {
+    /// This one call.
+    #[default]
+    Once,
+    /// Calls matching the rule shown, while this session is awake.
+    Session,
+}
+
+/// What a command led to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "reply", rename_all = "snake_case")]
+pub enum Reply {
+    /// The message is stored and will be handled.
+    Accepted {
+        /// In which session.
+        session: SessionId,
+        /// Its name; the first one's if the key was used before.
+        message: crate::MessageId,
+        /// Its place in the lane.
+        position: u64,
+        /// Whether the key was used before.
+        repeated: bool,
+    },
+    /// A session was made or changed.
+    Session(Box<crate::Session>),
+    /// The run that was told to stop.
+    Stopping {
+        /// Which one, if any was running.
+        run: Option<RunId>,
+    },
+    /// Done, nothing to add.
+    Done,
+    /// Another process owns the session and has been asked.
+    Forwarded,
+}

@@ -1,0 +1,26 @@
+//! The words everyone shares: plain data, no I/O, no waiting.
+//!
+//! A client sends [`Command`]s and reads [`Event`]s; everything in between is
+//! described with the types of this crate. Names are those of `docs/glossary.md`.
+
+pub mod command;
+pub mod definition;
+pub mod error;
+pub mod event;
+pub mod ids;
+pub mod message;
+pub mod session;
+pub mod time;
+pub mod tool_call;
+pub mod usage;
+
+pub use command::{Address, Answer, Command, Delivery, PermissionDecision, PermissionScope};
+pub use definition::{AgentDefinition, Effort, Limits, ModelChoice, PermissionMode, ToolScope};
+pub use error::{ErrorCode, Problem};
+pub use event::{Event, EventBody, RunStatus};
+pub use ids::{BlobId, CallId, MessageId, PermissionId, ProcessId, RunId, SessionId};
+pub use message::{Lane, Message, Origin, Part};
+pub use session::{ForkPoint, ParentCall, Session};
+pub use time::Timestamp;
+pub use tool_call::{Effect, Outcome, Repeat, Todo, TodoStatus, ToolCall, ToolKind, ToolResult, ToolSpec};
+pub use usage::Usage;

@@ -1,0 +1,124 @@
+//! What is posted to an inbox: parts, an origin, and the lane it travels in.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{BlobId, CallId, MessageId, SessionId, Timestamp};
+
+/// A message to a session. Content and context only: where an answer goes is not its business.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Message {
+    /// Its own name.
+    pub id: MessageId,
+    /// What it says, in order.
+    pub parts: Vec<Part>,
+    /// Who sent it.
+    pub origin: Origin,
+    /// Recorded and seen at the next run, but starts none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub silent: bool,
+    /// A line about the sender's surroundings, made by the client and kept verbatim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// When it was sent.
+    pub at: Timestamp,
+}
+
+impl Message {
+    /// All text parts, one per line.
+    pub fn text(&self) -> String {
+        text_of(&self.parts)
+    }
+}
+
+/// The text in some parts, one per line; images and files are left out.
+pub fn text_of(parts: &[Part]) -> String {
+    let texts: Vec<&str> =
+        parts.iter().filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None }).collect();
+    texts.join("\n")
+}
+
+/// A piece of a message or of a tool's result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Part {
+    /// Plain text or Markdown.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A picture kept in the store.
+    Image {
+        /// Where its bytes are.
+        blob: BlobId,
+        /// `image/png` and the like.
+        media_type: String,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// Any other attachment kept in the store.
+    File {
+        /// Where its bytes are.
+        blob: BlobId,
+        /// What the sender calls it.
+        name: String,
+        /// Its media type.
+        media_type: String,
+        /// How many bytes.
+        bytes: u64,
+    },
+}
+
+impl Part {
+    /// A text part.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}
+
+/// Who sent a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Origin {
+    /// A person at a terminal, a page or a program acting for one.
+    User,
+    /// Another agent.
+    Agent {
+        /// Its session.
+        session: SessionId,
+        /// Its definition's name.
+        agent: String,
+        /// The call that sent it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
+    },
+    /// A schedule or heartbeat.
+    Schedule {
+        /// Which one.
+        schedule: String,
+    },
+    /// A chat or webhook.
+    Connector {
+        /// Which connector.
+        connector: String,
+        /// Which channel of it.
+        channel: String,
+        /// Which person in it.
+        user: String,
+    },
+    /// The runtime itself.
+    System {
+        /// What about: `notice`, `signal` …
+        about: String,
+    },
+}
+
+/// How a message travels through the inbox. Order is kept within a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Lane {
+    /// First in, first out; each message starts its own run.
+    Mail,
+    /// Taken in at the next turn boundary of a running session, else wakes it (unless silent).
+    Boundary,
+}

@@ -1,0 +1,17 @@
+//! Think: everything that answers as a model does, behind one trait.
+//!
+//! A vendor's JSON lives in its own folder here and nowhere else. Providers know
+//! nothing about sessions, tools that run, or the store.
+
+pub mod catalog;
+pub mod error;
+pub mod provider;
+pub mod reply;
+pub mod request;
+pub mod scripted;
+
+pub use catalog::{Catalog, Model};
+pub use error::Error;
+pub use provider::{Provider, ReplyStream};
+pub use reply::{Chunk, Reply};
+pub use request::{ModelMessage, Request};

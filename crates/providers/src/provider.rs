@@ -1,0 +1,20 @@
+//! The one thing a provider does: answer a request as a stream.
+
+use futures::stream::BoxStream;
+
+use crate::{Chunk, Error, Request};
+
+/// What a provider gives back: chunks as they come, the last one a whole reply.
+pub type ReplyStream = BoxStream<'static, Result<Chunk, Error>>;
+
+/// Speaks to one kind of model.
+///
+/// Contract: the loop in `runtime` is the caller. The stream yields any number of
+/// deltas and then exactly one [`Chunk::Reply`], after which it ends; a stream that
+/// ends without one was cut and is treated as [`Error::Broken`]. An `Err` is final
+/// for this stream. Dropping the stream stops the request at its source. Providers do
+/// not retry; the caller does, because waiting must be visible and durable.
+pub trait Provider: Send + Sync {
+    /// Starts answering.
+    fn stream(&self, request: Request) -> ReplyStream;
+}

@@ -1,0 +1,49 @@
+//! The exclusive right to work on a session.
+
+use rooftree_protocol::{Session, SessionId};
+use serde::{Deserialize, Serialize};
+
+/// Proof that this process, and no other, works on a session.
+///
+/// Invariant: it cannot be cloned, and every append needs it; the store compares both the
+/// number and the random token, because numbers can repeat after a failover.
+#[derive(Debug)]
+pub struct Claim {
+    /// Which session.
+    pub session: SessionId,
+    pub(crate) fence: u64,
+    pub(crate) token: String,
+}
+
+/// A process that works on sessions: enough to tell whether it is still alive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Host name.
+    pub host: String,
+    /// The host's boot, so that process ids of an earlier boot do not count.
+    pub boot: String,
+    /// Process id.
+    pub pid: u32,
+    /// When that process started, in the kernel's ticks, so that a reused id does not count.
+    pub started: u64,
+}
+
+/// What came of asking for a claim.
+#[derive(Debug)]
+pub enum ClaimOutcome {
+    /// It is ours.
+    Granted(Claimed),
+    /// Somebody alive has it.
+    Held(Owner),
+}
+
+/// A claim and what its holder needs to go on.
+#[derive(Debug)]
+pub struct Claimed {
+    /// The right itself.
+    pub claim: Claim,
+    /// The session as it is now.
+    pub session: Session,
+    /// How many claims in a row ended without the run they worked on being settled.
+    pub attempts: u32,
+}

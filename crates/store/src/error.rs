@@ -1,0 +1,51 @@
+//! What a store can answer instead of doing it.
+
+use rooftree_protocol::{ErrorCode, Problem, SessionId};
+
+/// Why a store did not do it.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// Somebody else works on the session now; stop.
+    #[error("the claim on the session was taken over")]
+    Fenced,
+    /// There is no such session.
+    #[error("there is no session {0}")]
+    NoSession(SessionId),
+    /// Another live session has that name.
+    #[error("there is already a session called `{0}`")]
+    NameTaken(String),
+    /// The lane is full.
+    #[error("the inbox is full ({0} messages wait)")]
+    InboxFull(u64),
+    /// A batch did not fit the journal's head or the lane's order: a bug of the caller.
+    #[error("out of order: {0}")]
+    OutOfOrder(String),
+    /// The disk is full.
+    #[error("no space left to store it: {0}")]
+    Full(String),
+    /// The store is broken, busy for too long, or closed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Error {
+    /// The same in words for people.
+    pub fn problem(&self) -> Problem {
+        match self {
+            Self::Fenced => Problem::new(ErrorCode::SessionBusy, self.to_string())
+                .fix("follow it with: rooftree sessions events ID --follow"),
+            Self::NoSession(_) => {
+                Problem::new(ErrorCode::SessionNotFound, self.to_string()).fix("rooftree sessions list shows what there is")
+            }
+            Self::NameTaken(_) => Problem::new(ErrorCode::InvalidArguments, self.to_string()).fix("choose another name"),
+            Self::InboxFull(_) => {
+                Problem::new(ErrorCode::InboxFull, self.to_string()).fix("wait until the agent has worked some of it off")
+            }
+            Self::Full(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())
+                .cause("the disk that holds the database is full")
+                .fix("free some space and run the same command again; nothing accepted was lost"),
+            Self::OutOfOrder(_) | Self::Failed(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())
+                .fix("rooftree doctor checks the database"),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What goes into a store and comes out of it, beside the words of the protocol.
+
+use std::path::PathBuf;
+
+use rooftree_protocol::{Command, Event, Lane, Message, ParentCall, RunId, Session, SessionId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A session to be opened.
+#[derive(Clone, Debug)]
+pub struct NewSessionRow {
+    /// Its id, made by the caller.
+    pub id: SessionId,
+    /// Its definition.
+    pub agent: String,
+    /// What people call it.
+    pub name: Option<String>,
+    /// The model it should use.
+    pub model: Option<String>,
+    /// Where its tools work.
+    pub cwd: PathBuf,
+    /// Who delegated to it.
+    pub parent: Option<ParentCall>,
+    /// What outside identity maps to it.
+    pub connector_key: Option<String>,
+    /// Now.
+    pub at: Timestamp,
+}
+
+/// Metadata to change; what is absent stays.
+#[derive(Clone, Debug, Default)]
+pub struct SessionPatch {
+    /// The new name; `Some(None)` takes it away.
+    pub name: Option<Option<String>>,
+    /// Deleted at, or not any more.
+    pub deleted_at: Option<Option<Timestamp>>,
+    /// Pinned at, or not any more.
+    pub pinned_at: Option<Option<Timestamp>>,
+    /// The model to use from now on.
+    pub model: Option<Option<String>>,
+    /// Attributes to set; null removes one.
+    pub attributes: Map<String, Value>,
+}
+
+/// Which sessions to list.
+#[derive(Clone, Debug, Default)]
+pub struct SessionFilter {
+    /// Only of this agent (without case).
+    pub agent: Option<String>,
+    /// Only with this name (without case) or this unique end of the id.
+    pub called: Option<String>,
+    /// Only children of this session.
+    pub parent: Option<SessionId>,
+    /// Only in this directory.
+    pub cwd: Option<PathBuf>,
+    /// Only delegated ones, only top-level ones, or both.
+    pub top_level: Option<bool>,
+    /// Deleted ones instead of live ones.
+    pub deleted: bool,
+    /// At most this many; zero for all.
+    pub limit: usize,
+}
+
+/// A message to be put into an inbox.
+#[derive(Clone, Debug)]
+pub struct Post {
+    /// Whose inbox.
+    pub session: SessionId,
+    /// Which lane.
+    pub lane: Lane,
+    /// Idempotency key, unique within the session.
+    pub key: String,
+    /// The message.
+    pub message: Message,
+    /// How many may wait in the lane.
+    pub capacity: u64,
+}
+
+/// Where a message is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// Its place in the lane, from 1, without gaps.
+    pub position: u64,
+    /// The stored message's id: the first one's, if the key was used before.
+    pub message: rooftree_protocol::MessageId,
+    /// Whether the key was used before.
+    pub repeated: bool,
+}
+
+/// A message waiting in an inbox.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InboxItem {
+    /// Which lane.
+    pub lane: Lane,
+    /// Its place.
+    pub position: u64,
+    /// Its idempotency key.
+    pub key: String,
+    /// The message.
+    pub message: Message,
+}
+
+/// One commit of a session's owner.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Events with their numbers, continuing the journal without a gap. All durable.
+    pub events: Vec<Event>,
+    /// Inbox items whose message is among `events`. Each must be the next of its lane:
+    /// anything else is refused, so nothing is skipped and nothing is taken twice.
+    pub taken: Vec<(Lane, u64)>,
+    /// Items that need no more work: those of `taken` that start no run, or the one a run answered.
+    pub done: Vec<(Lane, u64)>,
+    /// The run being worked on after this commit: `Some(None)` says it is settled.
+    pub run: Option<Option<RunId>>,
+    /// Messages to other sessions.
+    pub posts: Vec<Post>,
+    /// The last thing said, for lists.
+    pub snippet: Option<String>,
+    /// The claim lives at least until then.
+    pub lease: Timestamp,
+}
+
+/// A command left by another process.
+#[derive(Clone, Debug)]
+pub struct CommandRow {
+    /// What is wanted.
+    pub command: Command,
+    /// Since when.
+    pub at: Timestamp,
+}
+
+/// A background process or run, as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskRow {
+    /// `prc_…` or `run_…`.
+    pub id: String,
+    /// Whose.
+    pub session: SessionId,
+    /// `process` or `agent`.
+    pub kind: String,
+    /// In a few words.
+    pub title: String,
+    /// How it is.
+    pub status: TaskStatus,
+    /// For a process: its group and when its leader started, to find and end it after a crash.
+    pub process_group: Option<(u32, u64)>,
+    /// Exit code or signal, in words.
+    pub detail: String,
+    /// Since when.
+    pub started_at: Timestamp,
+    /// Until when.
+    pub ended_at: Option<Timestamp>,
+}
+
+/// How a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// At work.
+    Running,
+    /// Ended well.
+    Completed,
+    /// Ended badly.
+    Failed,
+    /// Stopped by somebody.
+    Cancelled,
+}
+
+/// A place where searched words were found.
+#[derive(Clone, Debug)]
+pub struct SearchHit {
+    /// In which session.
+    pub session: Session,
+    /// At which event.
+    pub event: u64,
+    /// The words and what is around them, the hit between `[` and `]`.
+    pub snippet: String,
+}

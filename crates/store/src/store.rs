@@ -1,0 +1,101 @@
+//! What any store must do. `conformance` holds every implementation to it.
+
+use rooftree_protocol::{BlobId, Command, Event, Lane, SessionId, Timestamp};
+use tokio::sync::watch;
+
+use crate::{
+    Batch, Claim, ClaimOutcome, CommandRow, InboxItem, NewSessionRow, Owner, Pending, Post, Posted, SearchHit,
+    SessionFilter, SessionPatch, TaskRow, verify::Report,
+};
+use rooftree_protocol::Session;
+
+/// The place where everything that was promised is kept.
+///
+/// Contract. Writes are queued the moment the method is called, in call order, and each is
+/// atomic: all of it or nothing. The returned [`Pending`] resolves when the write is on disk;
+/// dropping it does not take the write back. So a caller that needs no promise goes on at
+/// once, and awaiting any later write of the same store means all earlier ones are through.
+/// Whatever is lost in a crash is a suffix of that order. Reads see all that was committed
+/// when they run. A write whose claim was lost resolves to [`Error::Fenced`](crate::Error) and
+/// changes nothing.
+pub trait Store: Send + Sync {
+    /// Opens a session. If `connector_key` is taken, the session it belongs to is returned.
+    /// A name that is taken (without case, among live sessions) is [`Error::NameTaken`](crate::Error).
+    fn open(&self, new: NewSessionRow) -> Pending<Session>;
+
+    /// Changes metadata. No claim needed: it is not history.
+    fn update(&self, session: &SessionId, patch: SessionPatch) -> Pending<Session>;
+
+    /// A session that refers to another's journal up to and including `at`; nothing is copied.
+    /// Its own events continue the numbering at `at + 1`.
+    fn fork(&self, from: &SessionId, at: u64, new: NewSessionRow) -> Pending<Session>;
+
+    /// Puts a message into an inbox. The same key in the same session returns the first
+    /// item's place and stores nothing. A full lane is [`Error::InboxFull`](crate::Error).
+    fn post(&self, post: Post) -> Pending<Posted>;
+
+    /// Takes the exclusive right to work on a session until `until`. Granted if nobody holds
+    /// it, its lease is over at `now`, or its holder is a dead process of this host. Each
+    /// grant has a higher fence and a new random token.
+    fn claim(&self, session: &SessionId, owner: &Owner, now: Timestamp, until: Timestamp) -> Pending<ClaimOutcome>;
+
+    /// Keeps a claim alive.
+    fn renew(&self, claim: &Claim, until: Timestamp) -> Pending<()>;
+
+    /// Gives a claim back.
+    fn release(&self, claim: Claim) -> Pending<()>;
+
+    /// Appends to the journal, moves the inbox and posts to others, in one commit.
+    /// Every append also keeps the claim alive until `batch.lease`.
+    fn append(&self, claim: &Claim, batch: Batch) -> Pending<()>;
+
+    /// Leaves a command for whichever process owns the session.
+    fn put_command(&self, session: &SessionId, command: Command, at: Timestamp) -> Pending<()>;
+
+    /// Takes the commands left for a session, oldest first; each is handed out once.
+    fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>>;
+
+    /// Inserts or replaces a task by its id.
+    fn put_task(&self, task: TaskRow) -> Pending<()>;
+
+    /// Keeps bytes under the name of their content.
+    fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId>;
+
+    /// One session by id, deleted ones included.
+    fn session(&self, id: &SessionId) -> Pending<Option<Session>>;
+
+    /// Sessions, most recently updated first. Never reads journals.
+    fn sessions(&self, filter: SessionFilter) -> Pending<Vec<Session>>;
+
+    /// The session bound to a connector key.
+    fn session_by_key(&self, key: &str) -> Pending<Option<Session>>;
+
+    /// Items of a lane not yet taken, in order.
+    fn waiting(&self, session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>>;
+
+    /// Sessions that have a run unfinished or mail waiting, oldest first: what a restart picks up.
+    fn unfinished(&self) -> Pending<Vec<SessionId>>;
+
+    /// Who holds a session now, whether alive or not; none if nobody does.
+    fn owner(&self, session: &SessionId) -> Pending<Option<Owner>>;
+
+    /// Events with a number above `after`, in order, at most `limit`; inherited ones of a
+    /// fork included, with the session they happened in.
+    fn events(&self, session: &SessionId, after: u64, limit: usize) -> Pending<Vec<Event>>;
+
+    /// Messages and replies that contain the words, best first.
+    fn search(&self, words: &str, limit: usize) -> Pending<Vec<SearchHit>>;
+
+    /// Tasks of a session, or all; newest first.
+    fn tasks(&self, session: Option<&SessionId>) -> Pending<Vec<TaskRow>>;
+
+    /// Stored bytes.
+    fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>>;
+
+    /// Checks every invariant on what is stored. Read-only.
+    fn verify(&self) -> Pending<Report>;
+
+    /// Fires after something was committed, by this process or another. A hint: may fire
+    /// for nothing and may fold several commits into one.
+    fn changes(&self) -> watch::Receiver<u64>;
+}

@@ -1,0 +1,169 @@
+//! The trait every tool implements, and what a tool is given and gives back.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{
+    CallId, Effect, ErrorCode, Part, Repeat, SessionId, Todo, ToolKind, ToolSpec, tool_call::FileNote,
+};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// Something an agent can do.
+///
+/// Contract: `act.rs` in the runtime is the only caller. For each call it asks, in this
+/// order, `normalise`, `effect`, `title` (all pure, no I/O), then the policy, then `run`.
+/// `run` never panics and never returns an error type: what went wrong is content for the
+/// model, with [`ToolOutput::failed`]. When `context.cancel` fires, `run` stops whatever it
+/// started and returns soon with what it has.
+pub trait Tool: Send + Sync {
+    /// What the model is told. Stable for the life of the tool: it is part of a cached prompt.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Other names it answers to, compared without case.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Its family.
+    fn kind(&self) -> ToolKind;
+
+    /// Turns what a model wrote, under the name it used, into canonical arguments;
+    /// says in words for the model what is wrong with them.
+    fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String>;
+
+    /// What this call does to the world.
+    fn effect(&self, input: &Value) -> Effect;
+
+    /// What may be done if its result is lost.
+    fn repeat(&self, input: &Value) -> Repeat {
+        if self.effect(input) == Effect::ReadOnly { Repeat::Pure } else { Repeat::AtMostOnce }
+    }
+
+    /// This call in a few words for people: the path, the command.
+    fn title(&self, input: &Value) -> String;
+
+    /// What a rule `Tool(…)` is compared with: the path, the command. None: only `Tool` matches.
+    fn subject(&self, input: &Value) -> Option<String> {
+        let _ = input;
+        None
+    }
+
+    /// More for the person who is asked: the diff of an edit. May read files.
+    fn preview(&self, input: &Value, context: &ToolContext) -> String {
+        let _ = (input, context);
+        String::new()
+    }
+
+    /// Does it. `input` is what `normalise` returned.
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput>;
+}
+
+/// What a tool is given besides its arguments. Cheap to clone.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// Whose work this is: background processes belong to it.
+    pub session: SessionId,
+    /// The call being made.
+    pub call: CallId,
+    /// Relative paths start here.
+    pub cwd: Arc<Path>,
+    /// Fires when the call should stop.
+    pub cancel: CancellationToken,
+    /// What the session has seen of files.
+    pub views: FileViews,
+    /// The session's todo list as it is now.
+    pub todos: Arc<[Todo]>,
+    /// Tells whoever watches what is going on, as it goes on.
+    pub progress: Progress,
+    /// Reads a blob that an earlier result was spilled to.
+    pub blobs: BlobReader,
+}
+
+/// Says something about a running call to whoever watches.
+pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Gets stored bytes by their id; none if there are no such bytes.
+pub type BlobReader = Arc<dyn Fn(String) -> BoxFuture<'static, Option<Vec<u8>>> + Send + Sync>;
+
+impl ToolContext {
+    /// An absolute path for what a model wrote.
+    pub fn resolve(&self, path: &str) -> PathBuf {
+        self.cwd.join(path)
+    }
+}
+
+/// Which content of which file a session has seen, by hash: an edit of anything else is refused.
+#[derive(Clone, Default)]
+pub struct FileViews(Arc<Mutex<HashMap<PathBuf, String>>>);
+
+impl FileViews {
+    /// The hash of the content the session knows.
+    pub fn seen(&self, path: &Path) -> Option<String> {
+        self.0.lock().ok()?.get(path).cloned()
+    }
+
+    /// Takes over what a call says it saw or wrote; a file that is gone is forgotten.
+    pub fn note(&self, note: &FileNote) {
+        if let Ok(mut views) = self.0.lock() {
+            match &note.hash {
+                Some(hash) => views.insert(note.path.clone(), hash.clone()),
+                None => views.remove(&note.path),
+            };
+        }
+    }
+
+    /// Forgets everything: the model has forgotten too.
+    pub fn clear(&self) {
+        if let Ok(mut views) = self.0.lock() {
+            views.clear();
+        }
+    }
+}
+
+/// What a call led to.
+#[derive(Clone, Debug, Default)]
+pub struct ToolOutput {
+    /// What the model reads. Long text is cut by the caller, not by the tool.
+    pub content: Vec<Part>,
+    /// Why it failed, if it did.
+    pub failure: Option<ErrorCode>,
+    /// Files it looked at or changed.
+    pub files: Vec<FileNote>,
+    /// What it changed, as a unified diff.
+    pub diff: Option<String>,
+    /// The new todo list, if it changed.
+    pub todos: Option<Vec<Todo>>,
+    /// Bytes to keep, e.g. an image that was read: the caller stores them and adds the part.
+    pub media: Vec<Media>,
+}
+
+/// Bytes a tool wants the model to see.
+#[derive(Clone, Debug)]
+pub struct Media {
+    /// `image/png` and the like.
+    pub media_type: String,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl ToolOutput {
+    /// It worked; this is what the model reads.
+    pub fn done(text: impl Into<String>) -> Self {
+        Self { content: vec![Part::text(text)], ..Self::default() }
+    }
+
+    /// It did not; the text says why and what to try.
+    pub fn failed(code: ErrorCode, text: impl Into<String>) -> Self {
+        Self { content: vec![Part::text(text)], failure: Some(code), ..Self::default() }
+    }
+
+    /// The text of it.
+    pub fn text(&self) -> String {
+        rooftree_protocol::message::text_of(&self.content)
+    }
+}

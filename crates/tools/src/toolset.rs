@@ -1,0 +1,71 @@
+//! The tools one agent may use after scoping; look-up by any name to the canonical one.
+
+use std::sync::Arc;
+
+use globset::Glob;
+use rooftree_protocol::{ToolScope, ToolSpec};
+
+use crate::Tool;
+
+/// Tools by canonical name. Scoping makes a smaller one; nothing makes a larger one.
+#[derive(Clone, Default)]
+pub struct Toolset {
+    tools: Arc<[Arc<dyn Tool>]>,
+}
+
+/// What a name a model used turned out to be.
+pub enum Found {
+    /// A tool this agent has.
+    Tool(Arc<dyn Tool>),
+    /// No tool of this set answers to that name.
+    Unknown,
+}
+
+impl Toolset {
+    /// A set of these tools, in this order.
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        Self { tools: tools.into_iter().collect() }
+    }
+
+    /// This set narrowed by a scope. Globs are compared with canonical names, without case.
+    pub fn scoped(&self, scope: &ToolScope) -> Self {
+        let kept = self.tools.iter().filter(|tool| is_in_scope(tool.as_ref(), scope)).cloned();
+        Self { tools: kept.collect() }
+    }
+
+    /// Finds a tool by canonical name or alias, without case.
+    pub fn find(&self, name: &str) -> Found {
+        let exact = self.tools.iter().find(|tool| tool.spec().name.eq_ignore_ascii_case(name));
+        let alias = || self.tools.iter().find(|tool| tool.aliases().iter().any(|a| a.eq_ignore_ascii_case(name)));
+        exact.or_else(alias).map_or(Found::Unknown, |tool| Found::Tool(tool.clone()))
+    }
+
+    /// What the model is told, in order.
+    pub fn specs(&self) -> Arc<[ToolSpec]> {
+        self.tools.iter().map(|tool| tool.spec().clone()).collect()
+    }
+
+    /// The tools themselves, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.tools.iter()
+    }
+
+    /// Canonical names, in order.
+    pub fn names(&self) -> Vec<&str> {
+        self.tools.iter().map(|tool| tool.spec().name.as_str()).collect()
+    }
+}
+
+/// Invariant: an allow list that is absent allows all, one that is empty allows none.
+fn is_in_scope(tool: &dyn Tool, scope: &ToolScope) -> bool {
+    let matches = |glob: &String| names_tool(glob, tool);
+    scope.allow.as_ref().is_none_or(|allow| allow.iter().any(matches)) && !scope.deny.iter().any(matches)
+}
+
+/// Whether a glob, or an alias written plainly, means this tool.
+fn names_tool(glob: &str, tool: &dyn Tool) -> bool {
+    let name = tool.spec().name.to_lowercase();
+    let pattern = glob.to_lowercase();
+    let by_glob = Glob::new(&pattern).is_ok_and(|glob| glob.compile_matcher().is_match(&name));
+    by_glob || tool.aliases().iter().any(|alias| alias.eq_ignore_ascii_case(glob))
+}
