@@ -1,1 +1,1 @@
-//! x
+//! Starts programs in their own group, bounds them, and leaves nothing behind.

@@ -7,6 +7,6 @@ pub mod policy;
 pub mod tool;
 pub mod toolset;
 
-pub use policy::{Policy, Rule, Verdict};
+pub use policy::{Judged, Policy, Rule, Verdict};
 pub use tool::{Tool, ToolContext, ToolOutput};
 pub use toolset::Toolset;

@@ -1,18 +1,18 @@
 //! Rules, modes and effects → allow, ask or deny, with the reason in words.
 //!
-//! Order: deny rules, ask rules, allow rules, mode × effect, ask. The full policy
-//! (grammar of shell commands, path grants) extends this file, not its callers.
+//! Order: deny rules, plan mode, allow rules, mode × effect, ask. Pure: paths are compared
+//! as they are written, links are not followed. The full policy (grammar of shell commands,
+//! path grants) extends this file, not its callers.
 
-use rooftree_protocol::{Effect, ErrorCode, PermissionMode, Problem};
+mod command;
+mod path;
+mod rule;
 
-/// `Tool` or `Tool(subject glob)`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
-    /// Canonical tool name, or `*`.
-    pub tool: String,
-    /// What the call's subject must match.
-    pub subject: Option<String>,
-}
+use std::path::Path;
+
+use rooftree_protocol::{Effect, PermissionMode};
+
+pub use rule::Rule;
 
 /// What a policy says about one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,7 @@ pub struct Policy {
 }
 
 /// What is to be judged.
+#[derive(Clone, Copy, Debug)]
 pub struct Judged<'a> {
     /// Canonical tool name.
     pub tool: &'a str,
@@ -44,4 +45,77 @@ pub struct Judged<'a> {
     pub subject: Option<&'a str>,
     /// What the call does to the world.
     pub effect: Effect,
+    /// Where relative paths start, in the subject and in rules.
+    pub cwd: &'a Path,
 }
+
+impl Policy {
+    /// Judges one call.
+    pub fn judge(&self, judged: &Judged<'_>) -> Verdict {
+        if let Some(rule) = self.deny.iter().find(|rule| rule.denies(judged)) {
+            return Verdict::Deny(format!("the deny rule `{rule}` refuses it, in every mode"));
+        }
+        // Invariant: in plan mode nothing is changed, whatever else is allowed.
+        if self.mode == PermissionMode::Plan && judged.effect != Effect::ReadOnly {
+            return Verdict::Deny(format!("plan mode only looks, and this {}", words_for(judged.effect)));
+        }
+        if let Some(rule) = self.allow.iter().find(|rule| rule.allows(judged)) {
+            return Verdict::Allow(format!("the rule `{rule}` allows it"));
+        }
+        if self.mode.permits(judged.effect) {
+            return Verdict::Allow(self.why_permitted(judged.effect));
+        }
+        Verdict::Ask(self.why_asked(judged))
+    }
+
+    /// The narrowest rule that would allow this call the next time.
+    pub fn suggested_rule(judged: &Judged<'_>) -> Rule {
+        Rule::exactly(judged)
+    }
+
+    fn why_permitted(&self, effect: Effect) -> String {
+        if effect == Effect::ReadOnly {
+            return "it only looks".to_owned();
+        }
+        format!("mode `{}` allows what {}", name_of(self.mode), words_for(effect))
+    }
+
+    fn why_asked(&self, judged: &Judged<'_>) -> String {
+        let rule = Self::suggested_rule(judged).to_string().replace('\'', r"'\''");
+        format!(
+            "{} {} and mode `{}` asks about that; --allow '{rule}' or --permission-mode {} would allow it",
+            judged.tool,
+            words_for(judged.effect),
+            name_of(self.mode),
+            name_of(weakest_mode_for(judged.effect)),
+        )
+    }
+}
+
+fn words_for(effect: Effect) -> &'static str {
+    match effect {
+        Effect::ReadOnly => "only looks",
+        Effect::LocalMutation => "changes files",
+        Effect::Destructive => "may run or destroy anything",
+        Effect::RemoteAction => "acts on something elsewhere",
+    }
+}
+
+fn name_of(mode: PermissionMode) -> &'static str {
+    match mode {
+        PermissionMode::Plan => "plan",
+        PermissionMode::Ask => "ask",
+        PermissionMode::AcceptEdits => "accept-edits",
+        PermissionMode::Auto => "auto",
+        PermissionMode::Bypass => "bypass",
+    }
+}
+
+/// The mode with the least trust that would not ask.
+fn weakest_mode_for(effect: Effect) -> PermissionMode {
+    let modes = [PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Auto];
+    modes.into_iter().find(|mode| mode.permits(effect)).unwrap_or(PermissionMode::Bypass)
+}
+
+#[cfg(test)]
+mod tests;

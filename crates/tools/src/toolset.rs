@@ -36,7 +36,8 @@ impl Toolset {
     /// Finds a tool by canonical name or alias, without case.
     pub fn find(&self, name: &str) -> Found {
         let exact = self.tools.iter().find(|tool| tool.spec().name.eq_ignore_ascii_case(name));
-        let alias = || self.tools.iter().find(|tool| tool.aliases().iter().any(|a| a.eq_ignore_ascii_case(name)));
+        let alias =
+            || self.tools.iter().find(|tool| tool.aliases().iter().any(|a| a.eq_ignore_ascii_case(name)));
         exact.or_else(alias).map_or(Found::Unknown, |tool| Found::Tool(tool.clone()))
     }
 

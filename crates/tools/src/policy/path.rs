@@ -1,0 +1,58 @@
+//! Compares paths with the globs of rules, without touching the disk.
+//!
+//! Both sides are made absolute and freed of `.` and `..` first, so that
+//! `src/../../etc/passwd` is not below `src`.
+
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, escape};
+
+/// Whether a path is one a rule's glob names.
+pub(super) fn is_matched_by(subject: &str, rule: &str, cwd: &Path) -> bool {
+    matches(&lexical(&cwd.join(subject)), &absolute_glob(rule, cwd))
+}
+
+/// Whether a path, or a directory above it, is one a rule's glob names.
+pub(super) fn is_at_or_below(subject: &str, rule: &str, cwd: &Path) -> bool {
+    let glob = absolute_glob(rule, cwd);
+    lexical(&cwd.join(subject)).ancestors().any(|path| matches(path, &glob))
+}
+
+/// A glob that names exactly this path: relative if it is below `cwd`.
+pub(super) fn literal(subject: &str, cwd: &Path) -> String {
+    let path = lexical(&cwd.join(subject));
+    let shown = path.strip_prefix(lexical(cwd)).unwrap_or(&path);
+    if shown.as_os_str().is_empty() { ".".to_owned() } else { escape(&shown.to_string_lossy()) }
+}
+
+/// A path without `.` and `..`, as written: links are not followed.
+pub(crate) fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+fn absolute_glob(rule: &str, cwd: &Path) -> String {
+    let full = if rule.starts_with('/') {
+        rule.to_owned()
+    } else {
+        format!("{}/{rule}", escape(&cwd.to_string_lossy()))
+    };
+    lexical(Path::new(&full)).to_string_lossy().into_owned()
+}
+
+/// A glob that cannot be read matches nothing but itself.
+fn matches(path: &Path, glob: &str) -> bool {
+    match GlobBuilder::new(glob).literal_separator(true).build() {
+        Ok(glob) => glob.compile_matcher().is_match(path),
+        Err(_) => path == Path::new(glob),
+    }
+}

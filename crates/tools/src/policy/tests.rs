@@ -1,0 +1,193 @@
+//! The policy as tables.
+
+use super::*;
+
+fn judged<'a>(tool: &'a str, subject: &'a str, effect: Effect) -> Judged<'a> {
+    Judged { tool, subject: Some(subject), effect, cwd: Path::new("/home/me/project") }
+}
+
+fn rules(texts: &[&str]) -> Vec<Rule> {
+    texts.iter().map(|text| Rule::parse(text).unwrap()).collect()
+}
+
+fn is_allowed(rule: &str, tool: &str, subject: &str) -> bool {
+    let policy = Policy { allow: rules(&[rule]), ..Policy::default() };
+    matches!(policy.judge(&judged(tool, subject, Effect::Destructive)), Verdict::Allow(_))
+}
+
+fn is_denied(rule: &str, tool: &str, subject: &str) -> bool {
+    let policy = Policy { mode: PermissionMode::Bypass, deny: rules(&[rule]), ..Policy::default() };
+    matches!(policy.judge(&judged(tool, subject, Effect::Destructive)), Verdict::Deny(_))
+}
+
+#[test]
+fn an_allow_rule_for_a_command_allows_that_command_and_nothing_around_it() {
+    let table = [
+        ("Bash(npm test)", "npm test", true),
+        ("bash(npm test)", "  npm test\n", true),
+        ("Bash(npm test)", "rm -rf / # npm test", false),
+        ("Bash(npm test)", "npm test; rm -rf /", false),
+        ("Bash(npm test)", "npm test -- --watch", false),
+        ("Bash(git log *)", "git log", true),
+        ("Bash(git log *)", "git log --oneline -5", true),
+        ("Bash(git log:*)", "git log -5", true),
+        ("Bash(git log *)", "git logout", false),
+        ("Bash(git log *)", "git -c core.pager=evil log", false),
+        ("Bash(git log *)", "git log > /etc/passwd", false),
+        ("Bash(git log *)", "git log $(rm -rf /)", false),
+        ("Bash(git log *)", "git log `id`", false),
+        ("Bash(git log *)", "git log\nrm -rf /", false),
+        ("Bash(git log *)", "git log\r rm", false),
+        ("Bash(git log *)", "git log && rm x", false),
+        ("Bash(git log *)", "git log & rm x", false),
+        ("Bash(git log *)", "git log | sh", false),
+        ("Bash(git log *)", "git log 'a b'", false),
+        ("Bash(git log *)", "git log ~", false),
+        ("Bash(git log *)", r"git log \x", false),
+        ("Bash(git log *)", "X=1 git log", false),
+        ("Bash(ls *.rs)", "ls *.rs", true),
+        ("Bash(ls *.rs)", "ls x.rs", false),
+        (r"Bash(rm \*)", "rm *", true),
+        (r"Bash(rm \*)", "rm x", false),
+        ("Bash(a && b)", "a && b", true),
+        ("Bash(*)", "anything; at all", true),
+        ("Bash", "anything", true),
+        ("*", "anything", true),
+        ("Read", "anything", false),
+    ];
+    for (rule, command, expected) in table {
+        assert_eq!(is_allowed(rule, "Bash", command), expected, "{rule} and {command:?}");
+    }
+}
+
+#[test]
+fn a_deny_rule_for_a_command_finds_it_wherever_it_hides() {
+    let table = [
+        ("Bash(rm)", "rm -rf x", true),
+        ("Bash(rm *)", "cd /tmp && rm x", true),
+        ("Bash(rm *)", "/bin/rm x", true),
+        ("Bash(rm *)", "echo hi | xargs rm", true),
+        ("Bash(rm *)", "echo $(rm x)", true),
+        ("Bash(rm *)", "echo `rm x`", true),
+        ("Bash(rm *)", "FOO=1 sudo -n rm x", true),
+        ("Bash(rm *)", "bash -c 'rm x'", true),
+        ("Bash(rm *)", r"r\m x", true),
+        ("Bash(rm *)", "timeout -k 5 10 rm x", true),
+        ("Bash(rm *)", "if true; then rm x; fi", true),
+        ("Bash(rm *)", "true\nrm x", true),
+        ("Bash(git push)", "git push origin main", true),
+        ("Bash(git push)", "git pull", false),
+        ("Bash(rm)", "echo rm", false),
+        ("Bash(rm)", "rmdir x", false),
+        ("Bash", "anything", true),
+    ];
+    for (rule, command, expected) in table {
+        assert_eq!(is_denied(rule, "Bash", command), expected, "{rule} and {command:?}");
+    }
+}
+
+#[test]
+fn path_rules_are_globs_from_the_working_directory() {
+    let table = [
+        ("Write(src/**)", "src/a/b.rs", true),
+        ("Write(src/**)", "/home/me/project/src/b.rs", true),
+        ("Write(./src/**)", "src/b.rs", true),
+        ("Write(src/**)", "src/../../../../etc/passwd", false),
+        ("Write(src/**)", "/etc/src/x", false),
+        ("Write(src/*)", "src/a/b.rs", false),
+        ("Write(**/*.md)", "docs/deep/a.md", true),
+        ("Write(/tmp/**)", "/tmp/x", true),
+        ("Write(/tmp/**)", "tmp/x", false),
+        ("Write(a.txt)", "a.txt", true),
+        ("Write(a.txt)", "b/a.txt", false),
+        ("Write(../other/*)", "/home/me/other/x", true),
+        ("Edit(src/**)", "src/a.rs", false),
+    ];
+    for (rule, path, expected) in table {
+        assert_eq!(is_allowed(rule, "Write", path), expected, "{rule} and {path}");
+    }
+}
+
+#[test]
+fn a_deny_rule_for_a_directory_covers_what_is_below_it() {
+    let table = [
+        ("Read(secrets)", "secrets/deep/key", true),
+        ("Read(secrets/**)", "public/../secrets/key", true),
+        ("*(secrets)", "secrets/key", true),
+        ("Read(secrets)", "secrets.md", false),
+        ("Read(.env*)", ".env.local", true),
+    ];
+    for (rule, path, expected) in table {
+        assert_eq!(is_denied(rule, "Read", path), expected, "{rule} and {path}");
+    }
+}
+
+#[test]
+fn a_mode_decides_what_no_rule_does() {
+    use Effect::*;
+    use PermissionMode::*;
+    for mode in [Plan, Ask, AcceptEdits, Auto, Bypass] {
+        for effect in [ReadOnly, LocalMutation, Destructive, RemoteAction] {
+            let verdict = Policy { mode, ..Policy::default() }.judge(&judged("Write", "a", effect));
+            let is_right = match verdict {
+                Verdict::Allow(_) => mode.permits(effect),
+                Verdict::Deny(_) => mode == Plan && effect != ReadOnly,
+                Verdict::Ask(_) => mode != Plan && !mode.permits(effect),
+            };
+            assert!(is_right, "{mode:?} {effect:?}");
+        }
+    }
+}
+
+#[test]
+fn plan_mode_and_deny_rules_win_over_allow_rules() {
+    let allow = rules(&["Write(a)"]);
+    let plan = Policy { mode: PermissionMode::Plan, allow: allow.clone(), deny: vec![] };
+    let denied = Policy { mode: PermissionMode::Bypass, allow, deny: rules(&["Write"]) };
+    for policy in [plan, denied] {
+        let verdict = policy.judge(&judged("Write", "a", Effect::LocalMutation));
+        assert!(matches!(verdict, Verdict::Deny(_)), "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_question_names_the_flag_that_would_have_allowed_it() {
+    let Verdict::Ask(reason) = Policy::default().judge(&judged("Bash", "git status", Effect::Destructive))
+    else {
+        panic!("it does not ask");
+    };
+    assert!(reason.contains("--allow 'Bash(git status)'"), "{reason}");
+    let quoted = judged("Bash", "echo 'a'", Effect::Destructive);
+    let Verdict::Ask(reason) = Policy::default().judge(&quoted) else { panic!("it does not ask") };
+    assert!(reason.contains(r"--allow 'Bash(echo '\''a'\'')'"), "{reason}");
+}
+
+#[test]
+fn a_suggested_rule_allows_the_call_and_not_its_neighbours() {
+    let table = [
+        ("Bash", "rm *", "rm x"),
+        ("Bash", r"rm \*", "rm *"),
+        ("Bash", "a (b) && c", "a"),
+        ("Write", "/home/me/project/src/[a].rs", "src/a.rs"),
+        ("Write", "/etc/x*", "/etc/xy"),
+        ("Write", ".", "a"),
+        ("TaskStop", "prc_a*", "prc_ab"),
+    ];
+    for (tool, subject, neighbour) in table {
+        let call = judged(tool, subject, Effect::Destructive);
+        let rule = Policy::suggested_rule(&call).to_string();
+        assert!(is_allowed(&rule, tool, subject), "{rule} does not allow {subject}");
+        assert!(!is_allowed(&rule, tool, neighbour), "{rule} allows {neighbour}");
+    }
+}
+
+#[test]
+fn a_rule_that_is_not_one_says_how_to_write_it() {
+    for bad in ["", "(x)", "Bash(git", "Bash()", "rm -rf", "Bash(a) b"] {
+        let problem = Rule::parse(bad).unwrap_err();
+        assert!(problem.fix.is_some(), "{bad}");
+    }
+    for good in ["Bash", "*", "mcp__github__*", "Bash(a (b))", "Write( src/** )"] {
+        assert!(Rule::parse(good).is_ok(), "{good}");
+    }
+}
