@@ -451,6 +451,8 @@ pub struct ToolRecord {
     pub call: CallId,
     /// Canonical tool name.
     pub tool: String,
+    /// In a few words, for people.
+    pub title: String,
     /// How it ended.
     pub outcome: Outcome,
     /// What the model reads.

@@ -1,1 +1,27 @@
-//! x
+//! Live: sessions that wake, take messages, run and rest.
+//!
+//! A client gets a [`Handle`] from a [`Runtime`], sends [`Command`](rooftree_protocol::Command)s
+//! and reads [`Event`](rooftree_protocol::Event)s; nothing else crosses that line. The loop that
+//! every agent runs is `agent/run.rs`. This crate knows no terminal, no HTTP and no vendor.
+#![warn(missing_docs)]
+
+mod agent;
+mod bus;
+pub mod clock;
+pub mod definitions;
+mod error;
+mod handle;
+mod inbox;
+mod router;
+mod runtime;
+mod signals;
+mod world;
+
+pub use agent::history::History;
+pub use bus::{Filter, Subscription};
+pub use clock::{Clock, SystemClock};
+pub use definitions::Definitions;
+pub use error::Error;
+pub use handle::Handle;
+pub use runtime::Runtime;
+pub use world::{Asking, Options};

@@ -1,0 +1,264 @@
+//! An agent's life: claim → take → run → settle → rest.
+//!
+//! An agent is a session that is awake. It is one task that owns all of the session's state;
+//! everybody else sends it signals or reads its events.
+
+mod act;
+mod ask;
+mod decide;
+pub(crate) mod history;
+mod journal;
+mod limits;
+mod listen;
+mod permission;
+mod prompt;
+mod recovery;
+mod result;
+mod run;
+mod settle;
+mod take;
+#[cfg(test)]
+mod testing;
+mod window;
+mod wording;
+
+use std::{sync::Arc, time::Duration};
+
+use rooftree_protocol::{
+    Answer, Event, EventBody, Limits, PermissionId, Problem, RunId, Session, SessionId, ToolSpec,
+    event::{ClearReason, NoticeLevel},
+};
+use rooftree_providers::Model;
+use rooftree_store::{ClaimOutcome, Claimed};
+use rooftree_tools::{Policy, Toolset, tool::FileViews};
+
+use self::{
+    history::History,
+    journal::{Commit, Journal},
+    window::Window,
+};
+use crate::{
+    Error,
+    signals::Signals,
+    world::{LEASE, World},
+};
+
+/// How long to wait before asking again for a claim that another process holds.
+const HELD_ELSEWHERE: Duration = Duration::from_millis(250);
+
+struct Agent {
+    world: Arc<World>,
+    session: Session,
+    name: Arc<str>,
+    limits: Limits,
+    toolset: Toolset,
+    specs: Arc<[ToolSpec]>,
+    system: Arc<str>,
+    fixed_estimate: u64,
+    policy: Policy,
+    model: Result<Model, Problem>,
+    window: Window,
+    journal: Journal,
+    history: History,
+    views: FileViews,
+    signals: Signals,
+    /// Whether the boundary lane may hold something that was not taken in.
+    has_news: bool,
+    clear_asked: bool,
+    /// How the run must end, heard while something else was being done.
+    ending: Option<limits::End>,
+    answers: Vec<(PermissionId, Answer)>,
+}
+
+/// Lives until there is nothing left to do, or the runtime stops.
+pub(crate) async fn live(world: Arc<World>, session: SessionId, signals: Signals) {
+    loop {
+        let now = world.now();
+        let claim = world.store().claim(&session, &world.owner, now, now.after(LEASE)).await;
+        let ended = match claim {
+            Ok(ClaimOutcome::Granted(claimed)) => wake(&world, claimed, &signals).await,
+            Ok(ClaimOutcome::Held(_)) => wait_for_claim(&world, &session, &signals).await,
+            Err(error) => Err(error.into()),
+        };
+        match ended {
+            Ok(Rested::Yes) => return,
+            Ok(Rested::Not) => {}
+            Err(error) => return mourn(&world, &session, &error).await,
+        }
+    }
+}
+
+enum Rested {
+    Yes,
+    Not,
+}
+
+/// Another process works on this session. It finds what was posted in the store; if it dies, we take over.
+async fn wait_for_claim(world: &Arc<World>, session: &SessionId, signals: &Signals) -> Result<Rested, Error> {
+    while signals.try_next().is_some() {}
+    let idle = !world.store().unfinished().await?.contains(session);
+    if idle && signals.close_if_empty(|| ()) {
+        return Ok(Rested::Yes);
+    }
+    let mut changes = world.store().changes();
+    tokio::select! {
+        () = world.closing.cancelled() => return Ok(Rested::Yes),
+        _ = changes.changed() => {}
+        () = tokio::time::sleep(HELD_ELSEWHERE) => {}
+    }
+    Ok(Rested::Not)
+}
+
+/// Tells watchers that the agent could not go on. Nothing accepted is lost: it is in the store.
+async fn mourn(world: &Arc<World>, session: &SessionId, error: &Error) {
+    let problem = error.problem();
+    let Ok(Some(session)) = world.store().session(session).await else { return };
+    let notice = EventBody::Notice {
+        level: NoticeLevel::Error,
+        code: "agent_stopped".into(),
+        message: problem.message,
+        hint: problem.fix,
+    };
+    world.mention(&session, None, notice);
+}
+
+async fn wake(world: &Arc<World>, claimed: Claimed, signals: &Signals) -> Result<Rested, Error> {
+    let attempts = claimed.attempts;
+    let mut agent = Agent::new(world.clone(), claimed, signals.clone())?;
+    let worked = match recovery::load(&mut agent).await {
+        Ok(()) => agent.work(attempts).await,
+        Err(error) => Err(error),
+    };
+    agent.rest(worked).await
+}
+
+impl Agent {
+    fn new(world: Arc<World>, claimed: Claimed, signals: Signals) -> Result<Self, Error> {
+        let session = claimed.session;
+        let definition = world.options.definitions.find(&session.agent)?;
+        let limits = limits::effective(&world, &definition);
+        let toolset = world.options.tools.scoped(&definition.tools);
+        let (specs, system) = (toolset.specs(), prompt::system(&definition, &session.cwd));
+        let model = world.model(&session, definition.model.as_ref());
+        let window = model.as_ref().ok().and_then(|model| model.window).unwrap_or(limits.context_window);
+        let journal = Journal::open(world.clone(), session.clone(), claimed.claim, signals.clone());
+        Ok(Self {
+            name: definition.name.as_str().into(),
+            fixed_estimate: prompt::fixed_estimate(&system, &specs),
+            policy: world.options.policy.clone(),
+            window: Window::new(window),
+            history: History::default(),
+            views: FileViews::default(),
+            has_news: true,
+            clear_asked: false,
+            ending: None,
+            answers: Vec::new(),
+            world,
+            session,
+            limits,
+            toolset,
+            specs,
+            system,
+            model,
+            journal,
+            signals,
+        })
+    }
+
+    /// Works off what was left open, then the mail, until nothing is left.
+    async fn work(&mut self, attempts: u32) -> Result<(), Error> {
+        if self.session.head == self.session.forked_from.as_ref().map_or(0, |fork| fork.at) {
+            let (agent, name) = (self.session.agent.clone(), self.session.name.clone());
+            self.note(EventBody::SessionOpened { agent, name, forked_from: self.session.forked_from.clone() });
+        }
+        recovery::recover(self, attempts).await?;
+        loop {
+            if self.history.run().is_some() {
+                let end = run::run(self).await?;
+                if end == limits::End::Paused {
+                    return Ok(());
+                }
+                settle::settle(self, end).await?;
+            }
+            self.heed_waiting_signals()?;
+            // A cancel that came after the run had ended has nothing to end.
+            self.ending = None;
+            if std::mem::take(&mut self.clear_asked) {
+                self.note(EventBody::SessionCleared { reason: ClearReason::Asked });
+                self.journal.barrier().await?;
+            }
+            if self.world.closing.is_cancelled() || !take::take_next(self).await? {
+                return Ok(());
+            }
+            rooftree_store::failpoint::reach("mail.taken");
+        }
+    }
+
+    /// Gives the claim back, in one step with making sure that nothing came meanwhile.
+    async fn rest(self, worked: Result<(), Error>) -> Result<Rested, Error> {
+        let (world, signals) = (self.world, self.signals);
+        let worked = match worked {
+            Ok(()) => self.journal.barrier().await,
+            Err(error) => {
+                world.options.processes.stop_all(&self.session.id).await;
+                Err(error)
+            }
+        };
+        let mut claim = self.journal.close().await;
+        let mut release = || {
+            if let Some(claim) = claim.take() {
+                world.store().release(claim).later();
+            }
+        };
+        let slept = worked.is_ok() && signals.close_if_empty(&mut release);
+        // Something came while we were falling asleep, or went wrong: whoever is next claims anew.
+        release();
+        worked?;
+        Ok(if slept || world.closing.is_cancelled() { Rested::Yes } else { Rested::Not })
+    }
+
+    /// Appends to the journal and to the history, which are never apart.
+    fn append(&mut self, commit: Commit) {
+        for event in self.journal.append(commit) {
+            self.observe(&event);
+        }
+    }
+
+    /// Appends one event of the open run.
+    fn note(&mut self, body: EventBody) {
+        self.append(Commit { bodies: vec![body], run: self.run_id(), ..Commit::default() });
+    }
+
+    /// Tells watchers something about the open run that is not kept.
+    fn say(&self, body: EventBody) {
+        self.journal.teller().say(self.run_id(), body);
+    }
+
+    /// Takes an event in, live or replayed.
+    fn observe(&mut self, event: &Event) {
+        self.history.apply(event);
+        match &event.body {
+            EventBody::ToolCompleted(record) => record.files.iter().for_each(|note| self.views.note(note)),
+            EventBody::SessionCleared { .. } => self.views.clear(),
+            _ => {}
+        }
+    }
+
+    fn run_id(&self) -> Option<RunId> {
+        self.history.run().map(|run| run.id.clone())
+    }
+
+    fn model_name(&self) -> String {
+        self.model.as_ref().map_or_else(|_| String::new(), |model| model.choice.to_string())
+    }
+
+    /// Takes in every signal that is there, without waiting. What must end the run is kept in `ending`.
+    fn heed_waiting_signals(&mut self) -> Result<(), Error> {
+        while let Some(signal) = self.signals.try_next() {
+            if let Some(end) = self.heed_signal(signal)? {
+                self.ending = Some(end);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,269 @@
+//! The fold of events into what the model reads, and into how far the run is. Pure.
+//!
+//! Live and replayed events go through the same `apply`, so a session that was killed and one
+//! that was not fold to the same history.
+//! Invariant: in `messages()` every call has exactly one result, right after its reply.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{
+    CallId, Event, EventBody, Lane, MessageId, Outcome, Part, PermissionId, Repeat, RunId, Timestamp, Todo, ToolCall,
+    ToolResult, Usage,
+    event::{Denial, ReplyRecord, RunMode, StopReason, ToolRecord},
+    tool_call::{FileAction, FileNote},
+};
+use rooftree_providers::ModelMessage;
+
+use super::{window, wording};
+
+/// What a session's events amount to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    messages: Vec<Arc<ModelMessage>>,
+    /// Calls of the last reply, until all have results.
+    open: Vec<OpenCall>,
+    last_stop: Option<StopReason>,
+    run: Option<RunView>,
+    todos: Arc<[Todo]>,
+    estimate: u64,
+}
+
+/// A call and how far it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenCall {
+    /// The call.
+    pub call: ToolCall,
+    /// What may be done again, if it was started.
+    pub intent: Option<Repeat>,
+    /// What became of it.
+    pub result: Option<ToolResult>,
+}
+
+/// How far the run is that is being worked on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunView {
+    /// Which one.
+    pub id: RunId,
+    /// The message it answers.
+    pub message: MessageId,
+    /// That message's place in the mail lane, if it came by mail.
+    pub mail: Option<u64>,
+    /// Since when.
+    pub started_at: Timestamp,
+    /// What started it.
+    pub mode: RunMode,
+    /// Replies so far.
+    pub turns: u32,
+    /// Calls that ended so far.
+    pub calls: u32,
+    /// What it cost so far.
+    pub usage: Usage,
+    /// Files it changed so far.
+    pub files: Vec<FileNote>,
+    /// Calls that were refused so far.
+    pub denials: Vec<Denial>,
+    /// The last thing the model said.
+    pub text: String,
+    /// How often the last calls were asked for in a row.
+    pub identical: u32,
+    /// A question nobody has settled yet.
+    pub asking: Option<PermissionId>,
+    last_calls: Vec<ToolCall>,
+}
+
+impl History {
+    /// Takes one event in.
+    pub fn apply(&mut self, event: &Event) {
+        match &event.body {
+            EventBody::SessionOpened { forked_from: Some(_), .. } => {
+                self.close_open("forked here");
+                self.run = None;
+            }
+            EventBody::SessionCleared { .. } => self.clear(),
+            EventBody::RunStarted { mode, message, .. } => {
+                self.close_open(INTERRUPTED);
+                self.run = event.run.clone().map(|id| RunView::new(id, message.clone(), *mode, event.ts));
+            }
+            EventBody::MessageUser { message, lane, position } => {
+                self.close_open(INTERRUPTED);
+                if let (Some(run), Lane::Mail) = (&mut self.run, lane) {
+                    run.mail = Some(*position);
+                }
+                self.push(ModelMessage::User(wording::user_parts(message)));
+            }
+            EventBody::MessageCompleted(reply) => self.take_reply(reply),
+            EventBody::ToolStarted { call, repeat, .. } => {
+                if let Some(open) = self.open.iter_mut().find(|open| open.call.id == *call) {
+                    open.intent = Some(*repeat);
+                }
+            }
+            EventBody::ToolCompleted(record) => self.take_result(record),
+            EventBody::PermissionRequested { id, .. } => self.set_asking(Some(id.clone())),
+            EventBody::PermissionResolved { .. } => self.set_asking(None),
+            EventBody::TodoUpdated { items } => self.todos = items.as_slice().into(),
+            EventBody::RunCompleted(_) => {
+                self.close_open(INTERRUPTED);
+                self.run = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// The conversation for a request. Calls without a result get one that says so.
+    pub fn messages(&self) -> Vec<Arc<ModelMessage>> {
+        let mut messages = Vec::with_capacity(self.messages.len() + 1);
+        messages.extend(self.messages.iter().cloned());
+        if !self.open.is_empty() {
+            messages.push(Arc::new(results_of(&self.open, INTERRUPTED)));
+        }
+        messages
+    }
+
+    /// The run being worked on.
+    pub fn run(&self) -> Option<&RunView> {
+        self.run.as_ref()
+    }
+
+    /// Calls of the last reply that have no result yet, in call order.
+    pub fn open_calls(&self) -> impl Iterator<Item = &OpenCall> {
+        self.open.iter().filter(|open| open.result.is_none())
+    }
+
+    /// How the last reply ended, if it is the last thing that was said.
+    pub fn last_reply(&self) -> Option<StopReason> {
+        match self.messages.last().map(Arc::as_ref) {
+            Some(ModelMessage::Assistant { .. }) if self.open.is_empty() => self.last_stop,
+            _ => None,
+        }
+    }
+
+    /// Whether the last thing said is what tools answered.
+    pub fn ends_with_results(&self) -> bool {
+        matches!(self.messages.last().map(Arc::as_ref), Some(ModelMessage::Results(_)))
+    }
+
+    /// The todo list.
+    pub fn todos(&self) -> Arc<[Todo]> {
+        self.todos.clone()
+    }
+
+    /// Estimated tokens of the conversation.
+    pub fn estimate(&self) -> u64 {
+        self.estimate
+    }
+
+    fn clear(&mut self) {
+        let run = self.run.take();
+        *self = Self { run, ..Self::default() };
+    }
+
+    fn push(&mut self, message: ModelMessage) {
+        self.estimate += window::weigh(&message);
+        self.messages.push(Arc::new(message));
+    }
+
+    fn take_reply(&mut self, reply: &ReplyRecord) {
+        self.close_open(INTERRUPTED);
+        self.last_stop = Some(reply.stop);
+        let calls: Vec<ToolCall> = reply.calls().cloned().collect();
+        if let Some(run) = &mut self.run {
+            run.note_reply(reply, &calls);
+        }
+        self.push(ModelMessage::Assistant { model: reply.model.clone(), parts: reply.parts.clone() });
+        self.open = calls.into_iter().map(|call| OpenCall { call, intent: None, result: None }).collect();
+    }
+
+    fn take_result(&mut self, record: &ToolRecord) {
+        let Some(open) = self.open.iter_mut().find(|open| open.call.id == record.call && open.result.is_none()) else {
+            return;
+        };
+        let result =
+            ToolResult { call: record.call.clone(), outcome: record.outcome, content: record.content.clone() };
+        open.result = Some(result);
+        if let Some(run) = &mut self.run {
+            run.note_result(record);
+        }
+        if self.open.iter().all(|open| open.result.is_some()) {
+            self.close_open(INTERRUPTED);
+        }
+    }
+
+    /// Ends the last reply's calls: those without a result get one with these words.
+    fn close_open(&mut self, words: &str) {
+        if !self.open.is_empty() {
+            let results = results_of(&self.open, words);
+            self.open.clear();
+            self.push(results);
+        }
+    }
+
+    fn set_asking(&mut self, question: Option<PermissionId>) {
+        if let Some(run) = &mut self.run {
+            run.asking = question;
+        }
+    }
+}
+
+/// What the model reads for a call nobody knows the outcome of.
+pub(crate) const INTERRUPTED: &str = "unknown: interrupted. The program stopped while this call was under way; \
+     nobody knows whether it took effect. Check before you try again.";
+
+fn results_of(calls: &[OpenCall], words: &str) -> ModelMessage {
+    let result = |open: &OpenCall| open.result.clone().unwrap_or_else(|| unknown(&open.call.id, words));
+    ModelMessage::Results(calls.iter().map(result).collect())
+}
+
+fn unknown(call: &CallId, words: &str) -> ToolResult {
+    ToolResult { call: call.clone(), outcome: Outcome::Unknown, content: vec![Part::text(words)] }
+}
+
+impl RunView {
+    fn new(id: RunId, message: MessageId, mode: RunMode, started_at: Timestamp) -> Self {
+        Self {
+            id,
+            message,
+            mail: None,
+            started_at,
+            mode,
+            turns: 0,
+            calls: 0,
+            usage: Usage::none(),
+            files: Vec::new(),
+            denials: Vec::new(),
+            text: String::new(),
+            identical: 0,
+            asking: None,
+            last_calls: Vec::new(),
+        }
+    }
+
+    fn note_reply(&mut self, reply: &ReplyRecord, calls: &[ToolCall]) {
+        self.turns += 1;
+        self.usage += reply.usage;
+        if !reply.text.is_empty() {
+            self.text.clone_from(&reply.text);
+        }
+        let same = calls.len() == self.last_calls.len()
+            && calls.iter().zip(&self.last_calls).all(|(a, b)| a.tool == b.tool && a.input == b.input);
+        self.identical = if same && !calls.is_empty() { self.identical + 1 } else { 1 };
+        self.last_calls = calls.to_vec();
+    }
+
+    fn note_result(&mut self, record: &ToolRecord) {
+        self.calls += 1;
+        if record.outcome == Outcome::Denied {
+            let reason = rooftree_protocol::message::text_of(&record.content);
+            let (call, tool, title) = (record.call.clone(), record.tool.clone(), record.title.clone());
+            self.denials.push(Denial { call, tool, title, reason });
+        }
+        for note in record.files.iter().filter(|note| note.action != FileAction::Read) {
+            match self.files.iter_mut().find(|known| known.path == note.path) {
+                Some(known) => {
+                    let (added, removed) = (known.added + note.added, known.removed + note.removed);
+                    *known = FileNote { added, removed, ..note.clone() };
+                }
+                None => self.files.push(note.clone()),
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! A session's journal while its agent is awake: appends in order, tells watchers when it is kept.
+//!
+//! Appending does not wait for the disk. A scribe beside the agent waits, then publishes, so a
+//! watcher never sees what could still be lost; `barrier` waits where a promise is made. The
+//! scribe also keeps the claim alive and listens for what other processes want.
+
+use std::{sync::Arc, time::Duration};
+
+use rooftree_protocol::{Command, Event, EventBody, Lane, RunId, Session};
+use rooftree_store::{Batch, Claim, Pending, Post};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+    time::{Instant, sleep_until},
+};
+
+use crate::{
+    Error,
+    signals::{Signal, Signals},
+    world::{LEASE, World},
+};
+
+/// One commit of an agent.
+#[derive(Default)]
+pub(crate) struct Commit {
+    pub(crate) bodies: Vec<EventBody>,
+    pub(crate) taken: Vec<(Lane, u64)>,
+    pub(crate) done: Vec<(Lane, u64)>,
+    /// The run these events belong to.
+    pub(crate) run: Option<RunId>,
+    /// The run that is open afterwards, if that changes.
+    pub(crate) opens: Option<Option<RunId>>,
+    pub(crate) posts: Vec<Post>,
+    pub(crate) snippet: Option<String>,
+}
+
+pub(crate) struct Journal {
+    teller: Teller,
+    claim: Arc<Claim>,
+    head: u64,
+    scribe: JoinHandle<()>,
+}
+
+enum Entry {
+    Written(Pending<()>, Vec<Arc<Event>>),
+    Said(Arc<Event>),
+    Barrier(oneshot::Sender<Result<(), rooftree_store::Error>>),
+    End,
+}
+
+/// Tells watchers something that is not kept. Cheap to clone, and may outlive the journal.
+#[derive(Clone)]
+pub(crate) struct Teller {
+    world: Arc<World>,
+    session: Arc<Session>,
+    entries: mpsc::UnboundedSender<Entry>,
+}
+
+impl Teller {
+    /// Says it, after all that was appended before.
+    pub(crate) fn say(&self, run: Option<RunId>, body: EventBody) {
+        let event = self.world.event(&self.session, run, body);
+        let _ = self.entries.send(Entry::Said(Arc::new(event)));
+    }
+}
+
+impl Journal {
+    pub(crate) fn open(world: Arc<World>, session: Session, claim: Claim, signals: Signals) -> Self {
+        let (entries, inbox) = mpsc::unbounded_channel();
+        let (claim, head) = (Arc::new(claim), session.head);
+        let scribe = Scribe { world: world.clone(), claim: claim.clone(), signals };
+        let scribe = tokio::spawn(scribe.work(inbox));
+        let teller = Teller { world, session: Arc::new(session), entries };
+        Self { teller, claim, head, scribe }
+    }
+
+    /// Queues a commit and returns its events, numbered. They are published once they are kept.
+    pub(crate) fn append(&mut self, commit: Commit) -> Vec<Arc<Event>> {
+        let Teller { world, session, entries } = &self.teller;
+        let mut events = Vec::with_capacity(commit.bodies.len());
+        for body in commit.bodies {
+            self.head += 1;
+            let event = world.event(session, commit.run.clone(), body);
+            events.push(Event { id: Some(self.head), ..event });
+        }
+        let batch = Batch {
+            events: events.clone(),
+            taken: commit.taken,
+            done: commit.done,
+            run: commit.opens,
+            posts: commit.posts,
+            snippet: commit.snippet,
+            lease: world.now().after(LEASE),
+        };
+        let pending = world.store().append(&self.claim, batch);
+        let events: Vec<Arc<Event>> = events.into_iter().map(Arc::new).collect();
+        let _ = entries.send(Entry::Written(pending, events.clone()));
+        events
+    }
+
+    /// A way to tell watchers what is not kept.
+    pub(crate) fn teller(&self) -> &Teller {
+        &self.teller
+    }
+
+    /// Waits until everything appended so far is kept and published.
+    pub(crate) async fn barrier(&self) -> Result<(), Error> {
+        let (told, wait) = oneshot::channel();
+        let _ = self.teller.entries.send(Entry::Barrier(told));
+        wait.await.unwrap_or_else(|_| Err(rooftree_store::Error::Failed("the journal was closed".into())))?;
+        Ok(())
+    }
+
+    /// Ends the scribe and gives the claim back to whoever releases it.
+    pub(crate) async fn close(self) -> Option<Claim> {
+        let _ = self.teller.entries.send(Entry::End);
+        let _ = self.scribe.await;
+        Arc::into_inner(self.claim)
+    }
+}
+
+struct Scribe {
+    world: Arc<World>,
+    claim: Arc<Claim>,
+    signals: Signals,
+}
+
+impl Scribe {
+    async fn work(self, mut entries: mpsc::UnboundedReceiver<Entry>) {
+        let mut changes = self.world.store().changes();
+        let mut broken = None;
+        let mut renew_at = Instant::now() + LEASE / 3;
+        loop {
+            tokio::select! {
+                biased;
+                entry = entries.recv() => match entry {
+                    None | Some(Entry::End) => return,
+                    Some(Entry::Written(..)) if broken.is_some() => {}
+                    Some(Entry::Written(pending, events)) => {
+                        renew_at = Instant::now() + LEASE / 3;
+                        broken = self.publish(pending, events).await;
+                    }
+                    Some(Entry::Said(event)) => self.world.bus.publish(event),
+                    Some(Entry::Barrier(told)) => { let _ = told.send(broken.clone().map_or(Ok(()), Err)); }
+                },
+                () = sleep_until(renew_at) => {
+                    renew_at = Instant::now() + LEASE / 3;
+                    broken = broken.or(self.renew().await);
+                }
+                _ = changes.changed() => self.listen().await,
+            }
+        }
+    }
+
+    async fn publish(&self, pending: Pending<()>, events: Vec<Arc<Event>>) -> Option<rooftree_store::Error> {
+        match pending.await {
+            Ok(()) => {
+                events.into_iter().for_each(|event| self.world.bus.publish(event));
+                None
+            }
+            Err(error) => self.give_up(error),
+        }
+    }
+
+    async fn renew(&self) -> Option<rooftree_store::Error> {
+        let until = self.world.now().after(LEASE);
+        match self.world.store().renew(&self.claim, until).await {
+            Ok(()) => None,
+            Err(error) => self.give_up(error),
+        }
+    }
+
+    fn give_up(&self, error: rooftree_store::Error) -> Option<rooftree_store::Error> {
+        let _ = self.signals.send(Signal::Broken(error.clone()));
+        Some(error)
+    }
+
+    /// Another process wrote something: maybe a command for this agent, maybe mail.
+    async fn listen(&self) {
+        let commands = self.world.store().take_commands(&self.claim).await.unwrap_or_default();
+        for row in commands {
+            let signal = match row.command {
+                Command::Cancel { .. } | Command::Delete { .. } => Signal::Cancel,
+                Command::Clear { .. } => Signal::Clear,
+                Command::Permit { permission, answer, .. } => Signal::Permit(permission, answer),
+                Command::StopProcess { process, .. } => Signal::StopProcess(process),
+                _ => Signal::Mail,
+            };
+            let _ = self.signals.send(signal);
+        }
+        let _ = self.signals.send(Signal::Mail);
+        // Several commits in a row are one piece of news.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

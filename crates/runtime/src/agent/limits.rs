@@ -1,0 +1,68 @@
+//! When a run ends, and how.
+
+use std::time::Duration;
+
+use rooftree_protocol::{AgentDefinition, EventBody, Limits, Problem, RunStatus, event::NoticeLevel};
+
+use super::History;
+use crate::world::World;
+
+/// How a run ends.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum End {
+    /// The model said it is done.
+    Completed,
+    /// It used up its turns.
+    MaxTurns,
+    /// It used up its time.
+    TimedOut,
+    /// Somebody stopped it.
+    Cancelled,
+    /// Something it could not get around.
+    Failed(Problem),
+    /// The runtime stops; the run stays open and goes on at the next start.
+    Paused,
+}
+
+impl End {
+    /// What the journal says; none if the run is not over.
+    pub(crate) fn status(&self) -> Option<RunStatus> {
+        match self {
+            Self::Completed => Some(RunStatus::Completed),
+            Self::MaxTurns => Some(RunStatus::MaxTurns),
+            Self::TimedOut => Some(RunStatus::TimedOut),
+            Self::Cancelled => Some(RunStatus::Cancelled),
+            Self::Failed(_) => Some(RunStatus::Failed),
+            Self::Paused => None,
+        }
+    }
+
+    pub(crate) fn problem(self) -> Option<Problem> {
+        if let Self::Failed(problem) = self { Some(problem) } else { None }
+    }
+}
+
+/// A definition's limits, with what the runtime was told instead.
+pub(crate) fn effective(world: &World, definition: &AgentDefinition) -> Limits {
+    let mut limits = definition.limits.clone();
+    limits.max_turns = world.options.max_turns.unwrap_or(limits.max_turns);
+    limits.run_timeout_secs = world.options.run_timeout.map_or(limits.run_timeout_secs, |limit| limit.as_secs());
+    limits
+}
+
+/// How long the run may go on; none if for ever.
+pub(crate) fn time_left(world: &World, history: &History, limits: &Limits) -> Option<Duration> {
+    let allowed = Duration::from_secs(limits.run_timeout_secs);
+    let run = history.run()?;
+    (!allowed.is_zero()).then(|| allowed.saturating_sub(world.now().since(run.started_at)))
+}
+
+/// The notice for a run that used up its turns while tools were still being called.
+pub(crate) fn tool_limit_notice(end: &End, history: &History) -> Option<EventBody> {
+    (*end == End::MaxTurns && history.ends_with_results()).then(|| EventBody::Notice {
+        level: NoticeLevel::Warning,
+        code: "tool_limit".into(),
+        message: "Tool execution limit reached.".into(),
+        hint: Some("send another message to go on, or raise --max-turns".into()),
+    })
+}

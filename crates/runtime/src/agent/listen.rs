@@ -1,0 +1,69 @@
+//! What can break into a wait: a signal, the end of the run's time, the end of the runtime.
+
+use std::future::pending;
+
+use futures::future::BoxFuture;
+
+use super::{Agent, limits, limits::End};
+use crate::{Error, signals::Signal};
+
+/// Something that came while the agent was waiting for something else.
+pub(super) enum Interruption {
+    Signal(Signal),
+    OutOfTime,
+    Closing,
+}
+
+impl Agent {
+    /// Resolves when something breaks in. Dropping it loses nothing.
+    pub(super) fn interruption(&self) -> BoxFuture<'static, Interruption> {
+        let (signals, closing) = (self.signals.clone(), self.world.closing.clone());
+        let left = limits::time_left(&self.world, &self.history, &self.limits);
+        let deadline = left.map(|left| self.world.options.clock.sleep(left));
+        Box::pin(async move {
+            let deadline = async {
+                match deadline {
+                    Some(deadline) => deadline.await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = closing.cancelled() => Interruption::Closing,
+                signal = signals.next() => Interruption::Signal(signal),
+                () = deadline => Interruption::OutOfTime,
+            }
+        })
+    }
+
+    /// Takes it in; says whether the run must end for it.
+    pub(super) fn heed(&mut self, interruption: Interruption) -> Result<Option<End>, Error> {
+        match interruption {
+            Interruption::Closing => Ok(Some(End::Paused)),
+            Interruption::OutOfTime => Ok(Some(End::TimedOut)),
+            Interruption::Signal(signal) => self.heed_signal(signal),
+        }
+    }
+
+    pub(super) fn heed_signal(&mut self, signal: Signal) -> Result<Option<End>, Error> {
+        match signal {
+            Signal::Mail => self.has_news = true,
+            Signal::Cancel => return Ok(Some(End::Cancelled)),
+            Signal::Clear => {
+                self.clear_asked = true;
+                return Ok(Some(End::Cancelled));
+            }
+            Signal::Permit(question, answer) => self.answers.push((question, answer)),
+            Signal::StopProcess(process) => self.stop_process(process),
+            Signal::Broken(error) => return Err(error.into()),
+        }
+        Ok(None)
+    }
+
+    fn stop_process(&self, process: rooftree_protocol::ProcessId) {
+        let (processes, session) = (self.world.options.processes.clone(), self.session.id.clone());
+        self.world.tasks.spawn(async move {
+            let _ = processes.stop(&session, &process).await;
+        });
+    }
+}

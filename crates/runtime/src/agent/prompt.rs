@@ -1,0 +1,45 @@
+//! What a model reads: system prompt, conversation, tools.
+//!
+//! The system prompt is made once per waking and stays the same from turn to turn, so that
+//! providers can reuse what they have already read.
+
+use std::{path::Path, sync::Arc};
+
+use rooftree_protocol::AgentDefinition;
+use rooftree_providers::Request;
+
+use super::{Agent, window};
+
+/// The system prompt for a definition at work in a directory.
+pub(super) fn system(definition: &AgentDefinition, cwd: &Path) -> Arc<str> {
+    let prompt = definition.prompt.trim();
+    let platform = std::env::consts::OS;
+    format!("{prompt}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display()).trim().into()
+}
+
+/// The next question to the model.
+pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt: u32) -> Request {
+    Request {
+        model: model.choice.model.clone(),
+        effort: model.choice.effort,
+        agent: agent.name.clone(),
+        system: agent.system.clone(),
+        messages: agent.history.messages(),
+        tools: agent.specs.clone(),
+        attempt,
+    }
+}
+
+/// Estimated tokens of that question.
+pub(super) fn estimate(agent: &Agent) -> u64 {
+    agent.history.estimate() + agent.fixed_estimate
+}
+
+/// Estimated tokens of what is the same in every question.
+pub(super) fn fixed_estimate(system: &str, specs: &[rooftree_protocol::ToolSpec]) -> u64 {
+    let tools: u64 = specs
+        .iter()
+        .map(|spec| window::weigh_text(&spec.description) + window::weigh_text(&spec.input_schema.to_string()) + 8)
+        .sum();
+    window::weigh_text(system) + tools
+}

@@ -1,0 +1,71 @@
+//! Finds out where a session was when nobody was working on it any more.
+
+use rooftree_protocol::{
+    Answer, ErrorCode, EventBody, Outcome, PermissionDecision, PermissionScope, Problem, Repeat, ToolCall,
+    event::NoticeLevel,
+};
+
+use super::{
+    Agent,
+    act::record_of,
+    history::{INTERRUPTED, OpenCall},
+    limits::End,
+    settle::settle,
+};
+use crate::Error;
+
+/// Claims in a row that may end without the run being settled, before the run is given up.
+const ATTEMPTS: u32 = 5;
+/// Events read at a time.
+const PAGE: usize = 2_000;
+
+/// Folds the journal, as far as it goes, into the agent.
+pub(super) async fn load(agent: &mut Agent) -> Result<(), Error> {
+    let mut after = 0;
+    loop {
+        let page = agent.world.store().events(&agent.session.id, after, PAGE).await?;
+        for event in &page {
+            agent.observe(event);
+        }
+        match page.last().and_then(|event| event.id) {
+            Some(last) if page.len() == PAGE => after = last,
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Closes what a crash left open, so that the run can go on: calls that may not be made again
+/// get a result that says nobody knows; a question nobody answered is withdrawn.
+pub(super) async fn recover(agent: &mut Agent, attempts: u32) -> Result<(), Error> {
+    let Some(run) = agent.history.run() else { return Ok(()) };
+    if let Some(id) = run.asking.clone() {
+        let answer = Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because: None };
+        agent.note(EventBody::PermissionResolved { id, answer, by: "interrupted".into() });
+    }
+    let lost = |open: &&OpenCall| open.intent == Some(Repeat::AtMostOnce) || (attempts > ATTEMPTS && open.intent.is_some());
+    let lost: Vec<ToolCall> = agent.history.open_calls().filter(lost).map(|open| open.call.clone()).collect();
+    for call in lost {
+        let record = record_of(&call, &call.tool, Outcome::Unknown, INTERRUPTED.into());
+        agent.note(EventBody::ToolCompleted(record));
+    }
+    if attempts > ATTEMPTS {
+        give_up(agent, attempts).await?;
+    }
+    Ok(())
+}
+
+/// A run that ends its process every time must not be tried for ever.
+async fn give_up(agent: &mut Agent, attempts: u32) -> Result<(), Error> {
+    let rest: Vec<ToolCall> = agent.history.open_calls().map(|open| open.call.clone()).collect();
+    for call in rest {
+        agent.note(EventBody::ToolCompleted(record_of(&call, &call.tool, Outcome::Cancelled, "[cancelled]".into())));
+    }
+    let message = format!("this run was cut off {attempts} times and is given up");
+    agent.note(EventBody::Notice {
+        level: NoticeLevel::Error,
+        code: "poison".into(),
+        message: message.clone(),
+        hint: Some("look at the last events of the session for what ends the program".into()),
+    });
+    settle(agent, End::Failed(Problem::new(ErrorCode::Internal, message))).await
+}

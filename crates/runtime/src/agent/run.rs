@@ -1,0 +1,32 @@
+//! The loop. Everything an agent does, it does in here; no feature adds a branch.
+//!
+//! What is read is `prompt`, what follows is `decide`, what is done is `act`, when it ends is
+//! `limits`. A run that was interrupted enters here again with the history it had.
+
+use super::{
+    Agent,
+    act::act,
+    ask::ask,
+    decide::{Next, decide},
+    limits::End,
+    take::take_in,
+};
+use crate::Error;
+
+/// Works on the open run until nothing is left to do.
+pub(super) async fn run(agent: &mut Agent) -> Result<End, Error> {
+    loop {
+        take_in(agent).await?;
+        let ended = match agent.ending.take() {
+            Some(end) => Some(end),
+            None => match decide(&agent.history, &agent.limits) {
+                Next::Ask => ask(agent).await?,
+                Next::Act(calls) => act(agent, calls).await?,
+                Next::End(end) => Some(end),
+            },
+        };
+        if let Some(end) = ended {
+            return Ok(end);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Takes messages out of the inbox and into the conversation.
+//!
+//! A message and the mark that it was taken are one commit, so none is taken twice or skipped.
+
+use rooftree_protocol::{EventBody, Lane, Origin, RunId, event::RunMode};
+use rooftree_store::InboxItem;
+
+use super::{Agent, journal::Commit};
+use crate::{Error, inbox};
+
+/// Starts a run for the next message in the mail, or for what waits at the boundary.
+/// Says whether there was anything.
+pub(super) async fn take_next(agent: &mut Agent) -> Result<bool, Error> {
+    let mail = inbox::next_mail(&agent.world, &agent.session.id).await?;
+    if let Some(item) = mail {
+        start(agent, &item, mode_of(&item.message.origin));
+        return Ok(true);
+    }
+    let boundary = inbox::at_boundary(&agent.world, &agent.session.id).await?;
+    let Some(waking) = boundary.iter().find(|item| !item.message.silent) else { return Ok(false) };
+    start(agent, waking, RunMode::Woken);
+    Ok(true)
+}
+
+/// Opens a run. Its own message enters with it if it came by mail; what came by the boundary
+/// is taken in, in order, when the run reaches its first one.
+fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) {
+    let run = RunId::from_entropy(agent.world.entropy());
+    let started = EventBody::RunStarted {
+        mode,
+        message: item.message.id.clone(),
+        model: agent.model_name(),
+        title: shortened(&item.message.text(), 80),
+        depth: 0,
+    };
+    let mut commit = Commit { run: Some(run.clone()), opens: Some(Some(run)), ..Commit::default() };
+    commit.bodies.push(started);
+    if item.lane == Lane::Mail {
+        commit.bodies.push(entering(item));
+        commit.taken.push((item.lane, item.position));
+        commit.snippet = Some(shortened(&item.message.text(), 120));
+    }
+    // Whatever else waits at the boundary belongs into this run.
+    agent.has_news = true;
+    agent.append(commit);
+}
+
+/// At a turn boundary: takes in what has come for it since the last one.
+pub(super) async fn take_in(agent: &mut Agent) -> Result<(), Error> {
+    agent.heed_waiting_signals()?;
+    if !agent.has_news {
+        return Ok(());
+    }
+    agent.has_news = false;
+    // A reply whose calls are still open is not a boundary.
+    if agent.history.open_calls().next().is_some() {
+        agent.has_news = true;
+        return Ok(());
+    }
+    let items = inbox::at_boundary(&agent.world, &agent.session.id).await?;
+    if items.is_empty() {
+        return Ok(());
+    }
+    let places: Vec<(Lane, u64)> = items.iter().map(|item| (item.lane, item.position)).collect();
+    let commit = Commit {
+        bodies: items.iter().map(entering).collect(),
+        taken: places.clone(),
+        done: places,
+        run: agent.history.run().map(|run| run.id.clone()),
+        ..Commit::default()
+    };
+    agent.append(commit);
+    Ok(())
+}
+
+/// Whether a person has said something that should change what is being done.
+pub(super) async fn is_steered(agent: &mut Agent) -> Result<bool, Error> {
+    agent.heed_waiting_signals()?;
+    if !agent.has_news {
+        return Ok(false);
+    }
+    let items = inbox::at_boundary(&agent.world, &agent.session.id).await?;
+    let steers = |item: &InboxItem| {
+        !item.message.silent && matches!(item.message.origin, Origin::User | Origin::Connector { .. })
+    };
+    Ok(items.iter().any(steers))
+}
+
+fn entering(item: &InboxItem) -> EventBody {
+    EventBody::MessageUser { message: item.message.clone(), lane: item.lane, position: item.position }
+}
+
+fn mode_of(origin: &Origin) -> RunMode {
+    match origin {
+        Origin::User | Origin::System { .. } => RunMode::Main,
+        Origin::Agent { .. } => RunMode::Foreground,
+        Origin::Schedule { .. } => RunMode::Scheduled,
+        Origin::Connector { .. } => RunMode::Connector,
+    }
+}
+
+/// The first line of a text, cut to so many characters.
+pub(super) fn shortened(text: &str, chars: usize) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(chars) {
+        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}

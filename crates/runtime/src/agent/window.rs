@@ -1,0 +1,93 @@
+//! How much of a model's window a conversation takes: an estimate, corrected by what is reported.
+
+use rooftree_protocol::{Part, event::ReplyPart};
+use rooftree_providers::ModelMessage;
+
+/// What one image counts for, whatever its size in bytes.
+const IMAGE_TOKENS: u64 = 1_200;
+/// Characters per token, before the first report.
+const CHARS_PER_TOKEN: u64 = 4;
+
+/// Turns estimates into tokens, and learns how far off they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) limit: u64,
+    /// Reported tokens per estimated token.
+    ratio: f64,
+}
+
+impl Window {
+    pub(crate) fn new(limit: u64) -> Self {
+        Self { limit, ratio: 1.0 }
+    }
+
+    /// Tokens for an estimate, as far as is known by now.
+    pub(crate) fn tokens(&self, estimate: u64) -> u64 {
+        (estimate as f64 * self.ratio) as u64
+    }
+
+    /// Learns from what a provider counted for a request that was estimated. Half of the old
+    /// belief stays, so that one odd report does not turn it over.
+    pub(crate) fn calibrate(&mut self, estimate: u64, reported: u64) {
+        if estimate > 100 && reported > 0 {
+            let seen = (reported as f64 / estimate as f64).clamp(0.2, 5.0);
+            self.ratio = (self.ratio + seen) / 2.0;
+        }
+    }
+}
+
+/// Estimated tokens of a text.
+pub(crate) fn weigh_text(text: &str) -> u64 {
+    text.len() as u64 / CHARS_PER_TOKEN + 1
+}
+
+/// Estimated tokens of a message.
+pub(crate) fn weigh(message: &ModelMessage) -> u64 {
+    match message {
+        ModelMessage::User(parts) => weigh_parts(parts),
+        ModelMessage::Assistant { parts, .. } => parts.iter().map(weigh_reply_part).sum(),
+        ModelMessage::Results(results) => results.iter().map(|result| weigh_parts(&result.content) + 8).sum(),
+    }
+}
+
+fn weigh_parts(parts: &[Part]) -> u64 {
+    let part = |part: &Part| match part {
+        Part::Text { text } => weigh_text(text),
+        Part::Image { .. } => IMAGE_TOKENS,
+        Part::File { name, .. } => weigh_text(name) + 24,
+    };
+    parts.iter().map(part).sum()
+}
+
+fn weigh_reply_part(part: &ReplyPart) -> u64 {
+    match part {
+        ReplyPart::Text { text } | ReplyPart::Thinking { text, .. } => weigh_text(text),
+        ReplyPart::Call(call) => weigh_text(&call.tool) + weigh_text(&call.input.to_string()) + 8,
+        ReplyPart::Opaque { item, .. } => weigh_text(&item.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rooftree_protocol::BlobId;
+
+    #[test]
+    fn an_image_counts_the_same_whatever_its_size() {
+        let image = |bytes| Part::Image { blob: BlobId::from_entropy(1), media_type: "image/png".into(), bytes };
+        let small = weigh(&ModelMessage::User(vec![image(10)]));
+        let large = weigh(&ModelMessage::User(vec![image(50_000_000)]));
+        assert_eq!(small, large);
+        assert_eq!(small, IMAGE_TOKENS);
+    }
+
+    #[test]
+    fn reports_correct_the_estimate() {
+        let mut window = Window::new(8_000);
+        assert_eq!(window.tokens(1_000), 1_000);
+        for _ in 0..8 {
+            window.calibrate(1_000, 1_500);
+        }
+        assert!((1_480..=1_500).contains(&window.tokens(1_000)), "{}", window.tokens(1_000));
+    }
+}

@@ -1,0 +1,135 @@
+//! Tells whoever watches what happens; the journal tells whoever was away.
+//!
+//! Invariant: the bus never slows an agent. A watcher that falls behind loses its place on
+//! the bus, re-reads the journal from the last number it saw, and misses only deltas.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use rooftree_protocol::{Event, SessionId};
+use rooftree_store::Store;
+use tokio::sync::{broadcast, watch};
+
+use crate::Error;
+
+/// Events a watcher may lag behind before it must re-read.
+const BACKLOG: usize = 1024;
+/// Events read from the journal at a time.
+const PAGE: usize = 256;
+/// How long to wait for a hint before looking by oneself.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What a watcher wants to see.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    /// Whose events.
+    pub session: SessionId,
+    /// Only those with a higher number.
+    pub after: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct Bus {
+    topics: Mutex<HashMap<SessionId, broadcast::Sender<Arc<Event>>>>,
+}
+
+impl Bus {
+    /// Tells all watchers of the event's session.
+    pub(crate) fn publish(&self, event: Arc<Event>) {
+        let Ok(mut topics) = self.topics.lock() else { return };
+        let Some(topic) = topics.get(&event.session) else { return };
+        let session = event.session.clone();
+        if topic.send(event).is_err() {
+            topics.remove(&session);
+        }
+    }
+
+    pub(crate) fn subscribe(&self, store: Arc<dyn Store>, filter: Filter) -> Subscription {
+        let live = match self.topics.lock() {
+            Ok(mut topics) => {
+                topics.entry(filter.session.clone()).or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe()
+            }
+            Err(_) => broadcast::channel(1).1,
+        };
+        let changes = store.changes();
+        Subscription { store, filter, live, changes, read: VecDeque::new(), behind: true }
+    }
+}
+
+/// A place in a session's events that moves forward.
+pub struct Subscription {
+    store: Arc<dyn Store>,
+    filter: Filter,
+    live: broadcast::Receiver<Arc<Event>>,
+    changes: watch::Receiver<u64>,
+    read: VecDeque<Event>,
+    /// Whether the journal may hold more than the bus will tell.
+    behind: bool,
+}
+
+impl Subscription {
+    /// The next event, durable ones in order and without a gap.
+    pub async fn next(&mut self) -> Result<Arc<Event>, Error> {
+        loop {
+            if let Some(event) = self.read.pop_front() {
+                return Ok(Arc::new(event));
+            }
+            if self.behind {
+                self.read_journal().await?;
+                continue;
+            }
+            if let Some(event) = self.hear().await {
+                return Ok(event);
+            }
+        }
+    }
+
+    /// What is in the journal already, without waiting for more.
+    pub async fn next_stored(&mut self) -> Result<Option<Arc<Event>>, Error> {
+        if self.read.is_empty() {
+            self.read_journal().await?;
+        }
+        Ok(self.read.pop_front().map(Arc::new))
+    }
+
+    async fn read_journal(&mut self) -> Result<(), Error> {
+        let page = self.store.events(&self.filter.session, self.filter.after, PAGE).await?;
+        self.behind = page.len() == PAGE;
+        self.filter.after = page.last().and_then(|event| event.id).unwrap_or(self.filter.after);
+        self.read.extend(page);
+        Ok(())
+    }
+
+    /// Waits for the bus, for another process, or for patience to end.
+    async fn hear(&mut self) -> Option<Arc<Event>> {
+        let heard = tokio::select! {
+            heard = self.live.recv() => heard,
+            _ = self.changes.changed() => { self.behind = true; return None }
+            () = tokio::time::sleep(PATIENCE) => { self.behind = true; return None }
+        };
+        match heard {
+            Ok(event) => match event.id {
+                None => Some(event),
+                Some(id) if id == self.filter.after + 1 => {
+                    self.filter.after = id;
+                    Some(event)
+                }
+                Some(id) if id <= self.filter.after => None,
+                Some(_) => self.fall_behind(),
+            },
+            Err(broadcast::error::RecvError::Lagged(_)) => self.fall_behind(),
+            Err(broadcast::error::RecvError::Closed) => {
+                tokio::time::sleep(PATIENCE).await;
+                self.fall_behind()
+            }
+        }
+    }
+
+    fn fall_behind(&mut self) -> Option<Arc<Event>> {
+        self.behind = true;
+        None
+    }
+}

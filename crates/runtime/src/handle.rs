@@ -1,0 +1,140 @@
+//! The one door: commands in, events out.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{
+    Command, EventBody, Session, SessionId,
+    command::{Delivery, Reply},
+};
+use rooftree_store::{NewSessionRow, SessionPatch, Store};
+
+use crate::{
+    Error, Filter, Subscription,
+    inbox::{self, Letter},
+    router::Router,
+    signals::Signal,
+    world::World,
+};
+
+/// A client's way to the runtime. Cheap to clone.
+#[derive(Clone)]
+pub struct Handle {
+    pub(crate) world: Arc<World>,
+    pub(crate) router: Arc<Router>,
+}
+
+impl Handle {
+    /// Asks for something. What comes of it is told by events.
+    pub async fn send(&self, command: Command) -> Result<Reply, Error> {
+        if self.world.closing.is_cancelled() {
+            return Err(Error::Closed);
+        }
+        match command {
+            Command::Post { to, parts, origin, key, delivery } => {
+                let session = self.router.resolve(to).await?;
+                let capacity = self.world.options.definitions.find(&session.agent)?.limits.inbox;
+                let letter = Letter { session: session.id.clone(), parts, origin, key, delivery, capacity };
+                self.accept(&session, letter).await
+            }
+            Command::Resume { session } => {
+                let session = self.router.by_id(&session).await?;
+                self.router.wake(&session.id, Signal::Mail);
+                Ok(Reply::Session(Box::new(session)))
+            }
+            Command::Fork { session, at, name } => self.fork(&session, at, name).await,
+            Command::Rename { session, name } => {
+                self.patch(&session, SessionPatch { name: Some(name), ..SessionPatch::default() }).await
+            }
+            Command::Delete { session } => {
+                let deleted_at = Some(Some(self.world.now()));
+                self.router.tell(&session, Signal::Cancel);
+                self.patch(&session, SessionPatch { deleted_at, ..SessionPatch::default() }).await
+            }
+            Command::Restore { session } => {
+                self.patch(&session, SessionPatch { deleted_at: Some(None), ..SessionPatch::default() }).await
+            }
+            Command::Clear { session } => {
+                let session = self.router.by_id(&session).await?.id;
+                match self.world.store().owner(&session).await? {
+                    Some(owner) if owner != self.world.owner && owner.is_alive() => {
+                        self.forward(&session.clone(), Command::Clear { session }).await
+                    }
+                    _ => {
+                        self.router.wake(&session, Signal::Clear);
+                        Ok(Reply::Done)
+                    }
+                }
+            }
+            Command::Cancel { ref session } => self.tell(session, Signal::Cancel, command.clone()).await,
+            Command::Permit { ref session, ref permission, ref answer } => {
+                self.tell(session, Signal::Permit(permission.clone(), answer.clone()), command.clone()).await
+            }
+            Command::StopProcess { ref session, ref process } => {
+                self.tell(session, Signal::StopProcess(process.clone()), command.clone()).await
+            }
+        }
+    }
+
+    /// Watches a session: first what the journal holds after a number, then what happens.
+    pub fn subscribe(&self, filter: Filter) -> Subscription {
+        self.world.bus.subscribe(self.world.store().clone(), filter)
+    }
+
+    /// The store, for reading lists.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        self.world.store()
+    }
+
+    async fn accept(&self, session: &Session, letter: Letter) -> Result<Reply, Error> {
+        let delivery = letter.delivery;
+        let post = inbox::post(&self.world, letter);
+        let lane = post.lane;
+        let posted = self.world.store().post(post).await?;
+        let (message, position) = (posted.message.clone(), posted.position);
+        self.world.mention(session, None, EventBody::InboxQueued { message: message.clone(), lane, position });
+        if delivery != Delivery::Silent {
+            self.router.wake(&session.id, Signal::Mail);
+        }
+        Ok(Reply::Accepted { session: session.id.clone(), message, position, repeated: posted.repeated })
+    }
+
+    async fn fork(&self, from: &SessionId, at: Option<u64>, name: Option<String>) -> Result<Reply, Error> {
+        let parent = self.router.by_id(from).await?;
+        let new = NewSessionRow {
+            id: SessionId::from_entropy(self.world.entropy()),
+            agent: parent.agent.clone(),
+            name,
+            model: parent.model.clone(),
+            cwd: parent.cwd.clone(),
+            parent: None,
+            connector_key: None,
+            at: self.world.now(),
+        };
+        let forked = self.world.store().fork(from, at.unwrap_or(parent.head), new).await?;
+        Ok(Reply::Session(Box::new(forked)))
+    }
+
+    async fn patch(&self, session: &SessionId, patch: SessionPatch) -> Result<Reply, Error> {
+        let session = self.world.store().update(session, patch).await?;
+        let body = EventBody::SessionUpdated { name: session.name.clone(), deleted: session.deleted_at.is_some() };
+        self.world.mention(&session, None, body);
+        Ok(Reply::Session(Box::new(session)))
+    }
+
+    /// Tells the agent if it is awake here, else leaves the command for the process where it is.
+    async fn tell(&self, session: &SessionId, signal: Signal, command: Command) -> Result<Reply, Error> {
+        if self.router.tell(session, signal) {
+            return Ok(Reply::Done);
+        }
+        self.router.by_id(session).await?;
+        match self.world.store().owner(session).await? {
+            Some(owner) if owner.is_alive() => self.forward(session, command).await,
+            _ => Ok(Reply::Stopping { run: None }),
+        }
+    }
+
+    async fn forward(&self, session: &SessionId, command: Command) -> Result<Reply, Error> {
+        self.world.store().put_command(session, command, self.world.now()).await?;
+        Ok(Reply::Forwarded)
+    }
+}

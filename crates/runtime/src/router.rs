@@ -1,0 +1,115 @@
+//! Finds the session that is meant, and wakes its agent.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rooftree_protocol::{
+    ErrorCode, Problem, Session, SessionId,
+    command::{Address, NewSession},
+};
+use rooftree_store::{NewSessionRow, SessionFilter};
+
+use crate::{
+    Error, agent,
+    signals::{Signal, Signals},
+    world::World,
+};
+
+pub(crate) struct Router {
+    world: Arc<World>,
+    awake: Mutex<HashMap<SessionId, Signals>>,
+}
+
+impl Router {
+    pub(crate) fn new(world: Arc<World>) -> Arc<Self> {
+        Arc::new(Self { world, awake: Mutex::default() })
+    }
+
+    /// The session an address means; opened if the address says so.
+    pub(crate) async fn resolve(&self, address: Address) -> Result<Session, Error> {
+        match address {
+            Address::Id { id } => self.by_id(&id).await,
+            Address::Latest { agent } => self.latest(&agent).await?.ok_or_else(|| {
+                let problem = Problem::new(ErrorCode::SessionNotFound, format!("agent `{agent}` has no session yet"));
+                problem.fix("leave out --continue to open one").into()
+            }),
+            Address::Create(new) => self.open(new, None).await,
+            Address::LatestOrCreate(new) => match self.latest(&new.agent).await? {
+                Some(session) => Ok(session),
+                None => self.open(new, None).await,
+            },
+            Address::Connector { key, new } => match self.world.store().session_by_key(&key).await? {
+                Some(session) => Ok(session),
+                None => self.open(new, Some(key)).await,
+            },
+        }
+    }
+
+    pub(crate) async fn by_id(&self, id: &SessionId) -> Result<Session, Error> {
+        let found = self.world.store().session(id).await?.ok_or(rooftree_store::Error::NoSession(id.clone()))?;
+        if found.deleted_at.is_some() {
+            return Err(Problem::new(ErrorCode::SessionNotFound, format!("session {id} is deleted"))
+                .fix(format!("rooftree sessions restore {id}"))
+                .into());
+        }
+        Ok(found)
+    }
+
+    async fn latest(&self, agent: &str) -> Result<Option<Session>, Error> {
+        let filter =
+            SessionFilter { agent: Some(agent.into()), top_level: Some(true), limit: 1, ..SessionFilter::default() };
+        Ok(self.world.store().sessions(filter).await?.pop())
+    }
+
+    async fn open(&self, new: NewSession, connector_key: Option<String>) -> Result<Session, Error> {
+        let definition = self.world.options.definitions.find(&new.agent)?;
+        let row = NewSessionRow {
+            id: SessionId::from_entropy(self.world.entropy()),
+            agent: definition.name.clone(),
+            name: new.name,
+            model: new.model.map(|choice| choice.to_string()),
+            cwd: new.cwd,
+            parent: None,
+            connector_key,
+            at: self.world.now(),
+        };
+        Ok(self.world.store().open(row).await?)
+    }
+
+    /// Gives a signal to the session's agent, waking one if none is awake here.
+    pub(crate) fn wake(self: &Arc<Self>, session: &SessionId, signal: Signal) {
+        let mut awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+        let signal = match awake.get(session) {
+            Some(signals) => match signals.send(signal) {
+                Ok(()) => return,
+                Err(returned) => returned,
+            },
+            None => signal,
+        };
+        let signals = Signals::default();
+        let _ = signals.send(signal);
+        awake.insert(session.clone(), signals.clone());
+        drop(awake);
+        self.start(session.clone(), signals);
+    }
+
+    /// Gives a signal only if an agent is awake here; says whether one was.
+    pub(crate) fn tell(&self, session: &SessionId, signal: Signal) -> bool {
+        let awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+        awake.get(session).is_some_and(|signals| signals.send(signal).is_ok())
+    }
+
+    fn start(self: &Arc<Self>, session: SessionId, signals: Signals) {
+        let router = self.clone();
+        self.world.tasks.spawn(async move {
+            agent::live(router.world.clone(), session.clone(), signals.clone()).await;
+            signals.close();
+            let mut awake = router.awake.lock().unwrap_or_else(PoisonError::into_inner);
+            if awake.get(&session).is_some_and(|current| current.is_same(&signals)) {
+                awake.remove(&session);
+            }
+        });
+    }
+}

@@ -1,0 +1,52 @@
+//! Starts and stops everything, in order.
+
+use std::sync::Arc;
+
+use rooftree_store::Owner;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{Handle, Options, bus::Bus, router::Router, signals::Signal, world::World};
+
+
+/// Agents under one roof. Dropping it without [`Runtime::stop`] leaves runs to be resumed.
+pub struct Runtime {
+    handle: Handle,
+}
+
+impl Runtime {
+    /// Opens the doors. Nothing runs until a command comes.
+    pub fn start(options: Options) -> Self {
+        let world = Arc::new(World {
+            options,
+            bus: Bus::default(),
+            owner: Owner::this_process(),
+            closing: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        });
+        Self { handle: Handle { router: Router::new(world.clone()), world } }
+    }
+
+    /// A way in.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Wakes every session that has something left to do: what a server does when it starts.
+    pub async fn recover(&self) -> Result<usize, crate::Error> {
+        let unfinished = self.handle.world.store().unfinished().await?;
+        for session in &unfinished {
+            self.handle.router.wake(session, Signal::Mail);
+        }
+        Ok(unfinished.len())
+    }
+
+    /// Stops: agents finish nothing, keep everything, and give their claims back. What was
+    /// running goes on at the next start. Background processes are ended.
+    pub async fn stop(self) {
+        let world = &self.handle.world;
+        world.closing.cancel();
+        world.tasks.close();
+        world.tasks.wait().await;
+        world.options.processes.stop_everything().await;
+    }
+}

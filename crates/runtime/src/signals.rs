@@ -1,0 +1,97 @@
+//! What reaches an agent from outside while it is awake: one queue, one reader.
+//!
+//! The queue can be closed only when it is empty, in one step. That is what makes falling
+//! asleep safe: whoever comes a moment later finds it closed and wakes a new agent.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rooftree_protocol::{PermissionId, ProcessId, command::Answer};
+use rooftree_store::Error;
+use tokio::sync::Notify;
+
+/// Something an agent should know.
+#[derive(Debug)]
+pub(crate) enum Signal {
+    /// The inbox may hold something new.
+    Mail,
+    /// Stop the run.
+    Cancel,
+    /// Start the context anew, once the run has ended.
+    Clear,
+    /// Somebody answered a question.
+    Permit(PermissionId, Answer),
+    /// Stop a background process.
+    StopProcess(ProcessId),
+    /// The journal could not be written; stop.
+    Broken(Error),
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Signals(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    queue: Mutex<Queue>,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Signal>,
+    is_closed: bool,
+}
+
+impl Signals {
+    /// Leaves a signal; gives it back if the agent has gone to rest.
+    pub(crate) fn send(&self, signal: Signal) -> Result<(), Signal> {
+        let mut queue = self.lock();
+        if queue.is_closed {
+            return Err(signal);
+        }
+        queue.waiting.push_back(signal);
+        drop(queue);
+        self.0.arrived.notify_one();
+        Ok(())
+    }
+
+    /// The next signal. Dropping the future loses nothing.
+    pub(crate) async fn next(&self) -> Signal {
+        loop {
+            if let Some(signal) = self.try_next() {
+                return signal;
+            }
+            self.0.arrived.notified().await;
+        }
+    }
+
+    pub(crate) fn try_next(&self) -> Option<Signal> {
+        self.lock().waiting.pop_front()
+    }
+
+    /// Closes the queue and does `last`, in one step, if nothing waits.
+    pub(crate) fn close_if_empty(&self, last: impl FnOnce()) -> bool {
+        let mut queue = self.lock();
+        if !queue.waiting.is_empty() {
+            return false;
+        }
+        queue.is_closed = true;
+        last();
+        true
+    }
+
+    /// Closes the queue whatever waits: the agent cannot go on.
+    pub(crate) fn close(&self) {
+        self.lock().is_closed = true;
+    }
+
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
