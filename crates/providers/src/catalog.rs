@@ -42,9 +42,12 @@ impl Catalog {
     pub fn open(&self, choice: &ModelChoice) -> Result<Model, Problem> {
         let Some(opener) = self.openers.get(&choice.provider) else {
             let known: Vec<&str> = self.providers().collect();
-            return Err(Problem::new(ErrorCode::InvalidConfig, format!("there is no provider `{}`", choice.provider))
-                .cause(format!("model `{choice}` names it; known providers: {}", known.join(", ")))
-                .fix("rooftree run -m scripted/FILE.toml … works without any key"));
+            return Err(Problem::new(
+                ErrorCode::InvalidConfig,
+                format!("there is no provider `{}`", choice.provider),
+            )
+            .cause(format!("model `{choice}` names it; known providers: {}", known.join(", ")))
+            .fix("rooftree run -m scripted/FILE.toml … works without any key"));
         };
         opener(choice)
     }

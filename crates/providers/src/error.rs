@@ -56,7 +56,9 @@ impl Error {
     /// The same in words for people.
     pub fn problem(&self) -> Problem {
         let code = match self {
-            Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Broken(_) => ErrorCode::ProviderUnavailable,
+            Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Broken(_) => {
+                ErrorCode::ProviderUnavailable
+            }
             Self::TooLong { .. } => ErrorCode::ContextTooLong,
             Self::Unauthorized(_) => ErrorCode::Unauthorized,
             Self::Refused(_) => ErrorCode::ProviderRefused,

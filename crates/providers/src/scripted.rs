@@ -1,0 +1,139 @@
+//! A model that answers from a script: for the demo, for tests, for trying agents out offline.
+//!
+//! A script is TOML for people (`docs/scripted-models.md`) or a list of entries in Rust:
+//!
+//! ```
+//! use rooftree_providers::scripted::{Scripted, call, say};
+//! use serde_json::json;
+//!
+//! let model = Scripted::from_replies([
+//!     say("Let me look.").calls([call("Read", json!({"file_path": "README.md"}))]),
+//!     say("It begins with: {{ results[0].text | first_line }}"),
+//! ])?;
+//! # Ok::<(), rooftree_protocol::Problem>(())
+//! ```
+//!
+//! The way of an answer: `choose` finds the entry, `answer` fills it in, `play` streams it.
+
+mod answer;
+mod choose;
+mod conversation;
+mod entry;
+mod exhausted;
+mod fields;
+mod filters;
+mod open;
+mod place;
+mod play;
+mod read;
+mod render;
+mod scene;
+mod script;
+mod weigh;
+
+use std::{
+    collections::VecDeque,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{ErrorCode, Problem};
+
+use crate::{Provider, ReplyStream, Request};
+
+pub use entry::{Call, Entry, FaultKind, call, fail, say};
+pub use open::opener;
+
+/// How a script waits; the runtime gives its own clock. Not called for pauses of no length.
+pub type Sleeper = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// Requests kept for [`Scripted::requests`]; older ones are dropped.
+const LOGGED_REQUESTS: usize = 1000;
+
+/// A scripted model. Clones share the script and the log of requests.
+#[derive(Clone)]
+pub struct Scripted {
+    script: Arc<script::Script>,
+    sleeper: Sleeper,
+    /// The requests seen, for tests; none if nobody will look.
+    log: Option<Arc<Mutex<VecDeque<Arc<Request>>>>>,
+}
+
+impl Scripted {
+    /// Reads a script from a file.
+    pub fn from_file(path: impl AsRef<Path>, sleeper: Sleeper) -> Result<Self, Problem> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Problem::new(ErrorCode::InvalidConfig, format!("cannot read script {name}"))
+                .cause(error.to_string())
+                .fix("the model scripted/PATH names a TOML file; docs/scripted-models.md describes it")
+        })?;
+        Self::from_text(&name, &text, sleeper)
+    }
+
+    /// Reads a script from its text; `name` is what errors call it.
+    pub fn from_text(name: &str, text: &str, sleeper: Sleeper) -> Result<Self, Problem> {
+        let script =
+            read::read(text).and_then(|(header, entries)| script::Script::compile(name, header, entries));
+        Ok(Self::playing(script.map_err(|flaw| flaw.problem(name))?, sleeper))
+    }
+
+    /// Takes entries written in Rust. Pauses have no length until [`Scripted::sleeping`] says how to wait.
+    pub fn from_replies(entries: impl IntoIterator<Item = Entry>) -> Result<Self, Problem> {
+        let name = "script in Rust";
+        let script = script::Script::compile(name, entry::Header::default(), entries.into_iter().collect());
+        Ok(Self::playing(script.map_err(|flaw| flaw.problem(name))?, no_wait()))
+    }
+
+    fn playing(script: script::Script, sleeper: Sleeper) -> Self {
+        Self { script: Arc::new(script), sleeper, log: Some(Arc::default()) }
+    }
+
+    /// The same script, waiting this way.
+    pub fn sleeping(mut self, sleeper: Sleeper) -> Self {
+        self.sleeper = sleeper;
+        self
+    }
+
+    /// The same script without a log, so that histories are not kept alive by it.
+    pub fn without_log(mut self) -> Self {
+        self.log = None;
+        self
+    }
+
+    /// The window the script says it has.
+    pub fn window(&self) -> Option<u64> {
+        self.script.header.window
+    }
+
+    /// The newest requests, oldest first; at most a thousand.
+    pub fn requests(&self) -> Vec<Arc<Request>> {
+        let Some(log) = &self.log else { return Vec::new() };
+        log.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    fn note(&self, request: &Arc<Request>) {
+        let Some(log) = &self.log else { return };
+        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.len() == LOGGED_REQUESTS {
+            log.pop_front();
+        }
+        log.push_back(Arc::clone(request));
+    }
+}
+
+impl Provider for Scripted {
+    fn stream(&self, request: Request) -> ReplyStream {
+        let request = Arc::new(request);
+        self.note(&request);
+        play::play(answer::answer(&self.script, &request), Arc::clone(&self.sleeper))
+    }
+}
+
+/// Lets every pause be over at once.
+pub fn no_wait() -> Sleeper {
+    Arc::new(|_| Box::pin(std::future::ready(())))
+}

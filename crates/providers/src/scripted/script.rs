@@ -1,0 +1,162 @@
+//! A checked script: patterns and templates compiled, every entry with the turns it stands for.
+
+use std::{collections::HashMap, ops::RangeInclusive, sync::Arc};
+
+use regex::Regex;
+
+use super::{
+    entry::{Entry, Header, Words},
+    place::{Flaw, Passage},
+    render::Templates,
+};
+
+/// A script ready to be played.
+pub(crate) struct Script {
+    pub(crate) name: Arc<str>,
+    pub(crate) header: Header,
+    /// In the order in which they are tried; see [`rank`].
+    pub(crate) rules: Vec<Rule>,
+    /// What begins an exchange: every `on` there is, once.
+    pub(crate) openings: Vec<Opening>,
+    pub(crate) templates: Templates,
+}
+
+/// An entry with everything worked out that does not depend on a request.
+pub(crate) struct Rule {
+    pub(crate) entry: Entry,
+    pub(crate) on: Option<Regex>,
+    pub(crate) matching: Option<Regex>,
+    pub(crate) turns: RangeInclusive<u32>,
+    /// For a `match` reply: how often earlier entries with the same conditions are used first.
+    pub(crate) used_before: u32,
+}
+
+impl Rule {
+    /// For how many turns, messages or attempts it stands; none: without end.
+    pub(crate) fn times(&self) -> Option<u32> {
+        self.entry.when.times
+    }
+}
+
+/// A pattern that begins an exchange, for one agent or for all.
+pub(crate) struct Opening {
+    pub(crate) agent: Option<String>,
+    pub(crate) pattern: Regex,
+}
+
+impl Script {
+    /// Checks entries and puts them into the order in which they are tried.
+    pub(crate) fn compile(name: &str, header: Header, entries: Vec<Entry>) -> Result<Self, Flaw> {
+        let mut templates = Templates::default();
+        let mut numbering = Numbering::default();
+        let mut openings: Vec<Opening> = Vec::new();
+        let mut rules = Vec::with_capacity(entries.len());
+        for entry in entries {
+            learn(&mut templates, &entry.words)?;
+            let rule = numbering.number(entry)?;
+            if let Some(pattern) = &rule.on {
+                let agent = &rule.entry.when.agent;
+                let same =
+                    |known: &Opening| known.agent == *agent && known.pattern.as_str() == pattern.as_str();
+                if !openings.iter().any(same) {
+                    openings.push(Opening { agent: agent.clone(), pattern: pattern.clone() });
+                }
+            }
+            rules.push(rule);
+        }
+        rules.sort_by_key(rank);
+        Ok(Self { name: name.into(), header, rules, openings, templates })
+    }
+}
+
+/// The more particular first: `match`, then `on`, then plain order; an agent's own before anyone's;
+/// failures before the reply they delay. The order of the file decides the rest.
+fn rank(rule: &Rule) -> (u8, bool, bool) {
+    let kind = match (&rule.matching, &rule.on) {
+        (Some(_), _) => 0,
+        (None, Some(_)) => 1,
+        (None, None) => 2,
+    };
+    (kind, rule.entry.when.agent.is_none(), rule.entry.fault.is_none())
+}
+
+fn learn(templates: &mut Templates, words: &Words) -> Result<(), Flaw> {
+    for passage in words.text.iter().chain(&words.thinking) {
+        templates.learn(passage)?;
+    }
+    words.calls.iter().try_for_each(|call| templates.learn_shape(&call.input))
+}
+
+/// Entries of the same agent and the same `on` are counted together.
+type Sequence = (Option<String>, Option<String>);
+
+#[derive(Default)]
+struct Numbering {
+    next: HashMap<Sequence, u32>,
+    taken: HashMap<Sequence, Vec<(RangeInclusive<u32>, usize)>>,
+    matched: HashMap<(Sequence, Option<u32>, String), u32>,
+}
+
+impl Numbering {
+    fn number(&mut self, entry: Entry) -> Result<Rule, Flaw> {
+        let on = entry.when.on.as_ref().map(pattern).transpose()?;
+        let matching = entry.when.matching.as_ref().map(pattern).transpose()?;
+        let sequence = (
+            entry.when.agent.as_ref().map(|name| name.to_ascii_lowercase()),
+            entry.when.on.as_ref().map(|passage| passage.text.clone()),
+        );
+        let mut rule = Rule { turns: 1..=u32::MAX, used_before: 0, on, matching, entry };
+        match rule.matching.as_ref().map(|pattern| pattern.as_str().to_owned()) {
+            Some(text) => {
+                let key = (sequence, rule.entry.when.turn, text);
+                self.number_match(&mut rule, key);
+            }
+            None => self.number_in_order(&mut rule, sequence)?,
+        }
+        Ok(rule)
+    }
+
+    /// A `match` entry stands outside the order; `times` lets equal ones follow each other.
+    fn number_match(&mut self, rule: &mut Rule, key: (Sequence, Option<u32>, String)) {
+        if let Some(turn) = rule.entry.when.turn {
+            rule.turns = turn..=turn;
+        }
+        if rule.entry.fault.is_none() {
+            let used = self.matched.entry(key).or_default();
+            rule.used_before = *used;
+            *used = used.saturating_add(rule.times().unwrap_or(u32::MAX));
+        }
+    }
+
+    /// Any other entry takes the next turns of its sequence; a failure shares the turn of the reply behind it.
+    fn number_in_order(&mut self, rule: &mut Rule, sequence: Sequence) -> Result<(), Flaw> {
+        let next = self.next.entry(sequence.clone()).or_insert(1);
+        let first = rule.entry.when.turn.unwrap_or(*next);
+        *next = first;
+        rule.turns = first..=first;
+        if rule.entry.fault.is_some() {
+            return Ok(());
+        }
+        *next = first.saturating_add(rule.times().unwrap_or(1));
+        rule.turns = first..=next.saturating_sub(1);
+        let taken = self.taken.entry(sequence).or_default();
+        let overlaps = |other: &RangeInclusive<u32>| {
+            other.start() <= rule.turns.end() && rule.turns.start() <= other.end()
+        };
+        if let Some((_, line)) = taken.iter().find(|(turns, _)| overlaps(turns)) {
+            let what = format!("turn {first} already has a reply, from line {line}");
+            return Err(Flaw::new(rule.entry.place, what)
+                .fix("give it another `turn`, or a `match` to tell them apart"));
+        }
+        taken.push((rule.turns.clone(), rule.entry.place.line));
+        Ok(())
+    }
+}
+
+fn pattern(passage: &Passage) -> Result<Regex, Flaw> {
+    Regex::new(&passage.text).map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        Flaw::new(passage.place, format!("`{}` is not a regular expression: {reason}", passage.text))
+    })
+}
