@@ -1,1 +1,42 @@
 //! Starts programs in their own group, bounds them, and leaves nothing behind.
+//!
+//! [`spawn`] is the only way to start a program. What it starts dies with the [`Process`]
+//! value, with this process, or when it is told to: the whole tree, also what left its
+//! process group. [`kill_group`] cleans up after a crash of an earlier process.
+//!
+//! How relatives are found: children inherit a mark in their environment, and `/proc` shows
+//! it even after they changed group, session and parent. A child that also cleared its
+//! environment is found only while its parents live; a sandbox is what catches that one.
+
+mod environment;
+mod kept;
+mod kill;
+mod process;
+mod spawn;
+mod spawner;
+mod tree;
+
+pub use environment::Environment;
+pub use kept::Kept;
+pub use kill::kill_group;
+pub use process::{Bounds, Ending, Finished, Process};
+pub use spawn::{Input, Spawn, spawn};
+pub use tree::{Identity, is_alive};
+
+/// What can go wrong when a program is started.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The program could not be started: it is missing, or the directory is.
+    #[error("start `{program}` in {directory}: {source}")]
+    Start {
+        /// Which program.
+        program: String,
+        /// Where it was to run.
+        directory: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The thread that starts programs is gone.
+    #[error("start a program: the thread that starts programs is gone")]
+    Gone,
+}

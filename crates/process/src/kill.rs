@@ -1,0 +1,121 @@
+//! Ends process trees: a polite signal, a short while, then the one nobody survives.
+
+use std::{thread, time::Duration};
+
+use nix::{
+    sys::signal::{Signal, kill, killpg},
+    unistd::Pid,
+};
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    spawn::{MARK, owner_of},
+    tree::{Family, Identity, Seen, is_alive, members, variable},
+};
+
+/// How long a program may take to end by itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long the system may take to end what was killed.
+const REAPING: Duration = Duration::from_secs(2);
+
+/// Ends everything that belongs to a leader. Returns when it is gone.
+pub(crate) async fn end_tree(leader: Identity, mark: &str) {
+    let mut family = Family::new(leader, mark);
+    // Almost always the leader was alone: then this is one look and no waiting.
+    if family.look().is_empty() {
+        return;
+    }
+    signal(&mut family, Signal::SIGTERM);
+    signal(&mut family, Signal::SIGCONT);
+    if is_gone_within(&mut family, GRACE).await {
+        return;
+    }
+    let deadline = Instant::now() + REAPING;
+    while Instant::now() < deadline {
+        // Again and again: what is being killed may be starting others.
+        signal(&mut family, Signal::SIGKILL);
+        if is_gone_within(&mut family, Duration::from_millis(100)).await {
+            return;
+        }
+    }
+}
+
+/// Kills everything that belongs to a leader, at once and without waiting.
+pub(crate) fn kill_tree(leader: Identity, mark: &str) {
+    let mut family = Family::new(leader, mark);
+    // A few rounds, because a tree that is starting others may outrun one.
+    for _ in 0..3 {
+        if signal(&mut family, Signal::SIGKILL) == 0 {
+            return;
+        }
+    }
+}
+
+/// Kills a group that an earlier, crashed process of ours left behind; says whether there was one.
+///
+/// Invariant: nothing is killed that only happens to have the same number. Either the leader
+/// lives and started when ours did, or it is gone and a member bears the mark of an owner
+/// that is dead.
+pub fn kill_group(group: i32, leader_start: u64) -> bool {
+    if group <= 1 {
+        return false;
+    }
+    let leader = Identity { group, start: leader_start };
+    let is_orphan = |seen: &Seen| {
+        let owner = variable(seen.pid, MARK).and_then(|mark| owner_of(&mark));
+        seen.start >= leader_start && owner.is_some_and(|owner| !is_alive(owner))
+    };
+    let is_leader_ours = is_alive(leader);
+    let ours: Vec<Seen> =
+        members(group).into_iter().filter(|seen| is_leader_ours || is_orphan(seen)).collect();
+    let marks: Vec<String> = ours.iter().filter_map(|seen| variable(seen.pid, MARK)).collect();
+    for seen in &ours {
+        send(seen.pid, Signal::SIGKILL);
+    }
+    for mark in marks {
+        kill_tree(leader, &mark);
+    }
+    for _ in 0..100 {
+        if ours.iter().all(|seen| !is_alive(Identity { group: seen.pid, start: seen.start })) {
+            break;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    !ours.is_empty()
+}
+
+/// Signals the group and all relatives outside of it; says how many there were.
+fn signal(family: &mut Family<'_>, signal: Signal) -> usize {
+    let leader = family.leader();
+    // Looked at before anyone dies: afterwards nobody can tell whose children they were.
+    let found = family.look();
+    // The group in one call, which also reaches members that are being born right now.
+    if is_alive(leader) {
+        let _ = killpg(Pid::from_raw(leader.group), signal);
+    }
+    for seen in found {
+        send(seen.pid, signal);
+    }
+    found.len()
+}
+
+/// A process that ended in between is no error.
+fn send(pid: i32, signal: Signal) {
+    let _ = kill(Pid::from_raw(pid), signal);
+}
+
+async fn is_gone_within(family: &mut Family<'_>, while_: Duration) -> bool {
+    let deadline = Instant::now() + while_;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if family.look().is_empty() {
+            return true;
+        }
+        if Instant::now() >= deadline {
+            return false;
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,158 @@
+//! A running program: bounded in time and output, ended with all that belongs to it.
+
+use std::{os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
+
+use tokio::{
+    io::AsyncReadExt,
+    net::unix::pipe,
+    process::Child,
+    time::{Instant, sleep_until, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Identity, Kept, kill};
+
+/// How long output is awaited after everything that could write it is gone.
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
+
+/// A program that was started. Dropping it kills it and all its descendants.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    output: pipe::Receiver,
+    identity: Identity,
+    mark: String,
+    is_ended: bool,
+}
+
+/// Where a program ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// How long it may run; none: as long as it likes.
+    pub time: Option<Duration>,
+    /// How many bytes of its output are kept, half from each end.
+    pub output: usize,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal from elsewhere.
+    Signalled(i32),
+    /// Its time was over and it was killed.
+    TimedOut,
+    /// It was stopped on request.
+    Cancelled,
+}
+
+/// A program that ended, and what it wrote.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it wrote.
+    pub output: Kept,
+}
+
+impl Process {
+    pub(crate) fn new(child: Child, output: pipe::Receiver, identity: Identity, mark: String) -> Self {
+        Self { child, output, identity, mark, is_ended: false }
+    }
+
+    /// What to write down so that a later process can clean up after a crash of this one.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Waits until it ends, by itself, at its bounds or on request; nothing of it is left then.
+    ///
+    /// `on_output` sees everything as it is written, also what is not kept.
+    pub async fn finish(
+        mut self,
+        bounds: Bounds,
+        cancel: &CancellationToken,
+        mut on_output: impl FnMut(&[u8]),
+    ) -> Finished {
+        let mut kept = Kept::new(bounds.output);
+        let mut take = |bytes: &[u8]| {
+            kept.push(bytes);
+            on_output(bytes);
+        };
+        let ending = self.until_end(bounds.time, cancel, &mut take).await;
+        self.end_all(&mut take).await;
+        Finished { ending, output: kept }
+    }
+
+    async fn until_end(
+        &mut self,
+        time: Option<Duration>,
+        cancel: &CancellationToken,
+        take: &mut impl FnMut(&[u8]),
+    ) -> Ending {
+        let far_away = Duration::from_secs(60 * 60 * 24 * 365);
+        let deadline = Instant::now() + time.unwrap_or(far_away);
+        let mut buffer = vec![0; 64 * 1024];
+        let mut is_open = true;
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Ending::Cancelled,
+                () = sleep_until(deadline) => return Ending::TimedOut,
+                // Before the output: a flood from a descendant must not hide the leader's end.
+                status = self.child.wait() => return status.map_or(Ending::Signalled(0), ending_of),
+                read = self.output.read(&mut buffer), if is_open => {
+                    let bytes = read.ok().and_then(|length| buffer.get(..length)).unwrap_or_default();
+                    is_open = !bytes.is_empty();
+                    take(bytes);
+                }
+            }
+        }
+    }
+
+    /// Ends whatever is left and takes in its last words.
+    async fn end_all(&mut self, take: &mut impl FnMut(&[u8])) {
+        let mut ending = std::pin::pin!(kill::end_tree(self.identity, &self.mark));
+        let mut buffer = vec![0; 64 * 1024];
+        let mut is_open = true;
+        // A program that is blocked on a full pipe can only end politely if someone reads.
+        loop {
+            tokio::select! {
+                () = &mut ending => break,
+                read = self.output.read(&mut buffer), if is_open => {
+                    let bytes = read.ok().and_then(|length| buffer.get(..length)).unwrap_or_default();
+                    is_open = !bytes.is_empty();
+                    take(bytes);
+                }
+            }
+        }
+        let _ = timeout(LAST_OUTPUT, self.child.wait()).await;
+        let rest = async {
+            while is_open {
+                let read = self.output.read(&mut buffer).await;
+                let bytes = read.ok().and_then(|length| buffer.get(..length)).unwrap_or_default();
+                is_open = !bytes.is_empty();
+                take(bytes);
+            }
+        };
+        // The end of the output comes at once, unless something escaped that still holds it open.
+        let _ = timeout(LAST_OUTPUT, rest).await;
+        self.is_ended = true;
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.is_ended {
+            kill::kill_tree(self.identity, &self.mark);
+        }
+    }
+}
+
+fn ending_of(status: ExitStatus) -> Ending {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Exited(code),
+        (None, signal) => Ending::Signalled(signal.unwrap_or(0)),
+    }
+}

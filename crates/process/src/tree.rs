@@ -1,0 +1,135 @@
+//! Who belongs to whom, read from `/proc`.
+//!
+//! A process is known by its number and the moment it started, because numbers are reused.
+
+use std::{fs, path::Path};
+
+use nix::unistd::Pid;
+
+/// A process group, and the moment its leader started: together they are never reused
+/// before the next boot of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The group, which is the leader's process number.
+    pub group: i32,
+    /// When the leader started, in the kernel's ticks since boot.
+    pub start: u64,
+}
+
+impl Identity {
+    /// The process of this number, as it is now.
+    pub fn of(pid: i32) -> Option<Self> {
+        look_at(pid).map(|seen| Self { group: seen.pid, start: seen.start })
+    }
+}
+
+/// Whether this very process lives; one that only waits to be reaped does not.
+pub fn is_alive(identity: Identity) -> bool {
+    look_at(identity.group).is_some_and(|seen| seen.start == identity.start && !seen.is_zombie)
+}
+
+/// One line of the process table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub pid: i32,
+    pub parent: i32,
+    pub group: i32,
+    pub start: u64,
+    pub is_zombie: bool,
+}
+
+/// Reads one process; none if there is no such process.
+pub(crate) fn look_at(pid: i32) -> Option<Seen> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    // The name may contain anything, also spaces and parentheses: fields begin after its last one.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let number = |at: usize| fields.get(at)?.parse::<i32>().ok();
+    Some(Seen {
+        pid,
+        is_zombie: matches!(*fields.first()?, "Z" | "X"),
+        parent: number(1)?,
+        group: number(2)?,
+        start: fields.get(19)?.parse().ok()?,
+    })
+}
+
+/// A leader and all that belong to it: its group, its descendants, and what bears its mark.
+///
+/// Whom it has seen once it remembers: when a parent dies, its children look like strangers.
+pub(crate) struct Family<'a> {
+    leader: Identity,
+    mark: &'a str,
+    known: Vec<Seen>,
+}
+
+impl<'a> Family<'a> {
+    pub fn new(leader: Identity, mark: &'a str) -> Self {
+        Self { leader, mark, known: Vec::new() }
+    }
+
+    pub fn leader(&self) -> Identity {
+        self.leader
+    }
+
+    /// Those that live now.
+    pub fn look(&mut self) -> &[Seen] {
+        let ours = Pid::this().as_raw();
+        let is_candidate =
+            |seen: &Seen| seen.start >= self.leader.start && !seen.is_zombie && seen.pid != ours;
+        let candidates = numbers_since(self.leader.group).filter_map(look_at).filter(is_candidate);
+        // A leader with another start is a stranger who got the number of ours after it ended.
+        let is_group_ours = look_at(self.leader.group).is_none_or(|seen| seen.start == self.leader.start);
+        let is_known =
+            |seen: &Seen| self.known.iter().any(|known| (known.pid, known.start) == (seen.pid, seen.start));
+        let is_member = |seen: &Seen| is_group_ours && seen.group == self.leader.group;
+        let (found, others) =
+            candidates.partition(|seen| is_member(seen) || is_known(seen) || bears(seen.pid, self.mark));
+        self.known = with_descendants(found, others);
+        &self.known
+    }
+}
+
+fn with_descendants(mut found: Vec<Seen>, mut others: Vec<Seen>) -> Vec<Seen> {
+    loop {
+        let is_child = |seen: &Seen| found.iter().any(|parent| parent.pid == seen.parent);
+        let (children, rest): (Vec<Seen>, Vec<Seen>) = others.into_iter().partition(is_child);
+        if children.is_empty() {
+            return found;
+        }
+        found.extend(children);
+        others = rest;
+    }
+}
+
+/// All that live in a group.
+pub(crate) fn members(group: i32) -> Vec<Seen> {
+    numbers().filter_map(look_at).filter(|seen| seen.group == group && !seen.is_zombie).collect()
+}
+
+/// The value of a variable in the environment a process was started with.
+pub(crate) fn variable(pid: i32, name: &str) -> Option<String> {
+    let environment = fs::read(Path::new("/proc").join(pid.to_string()).join("environ")).ok()?;
+    let prefix = format!("{name}=").into_bytes();
+    let entry = environment.split(|byte| *byte == 0).find(|entry| entry.starts_with(&prefix))?;
+    Some(String::from_utf8_lossy(entry.get(prefix.len()..)?).into_owned())
+}
+
+fn bears(pid: i32, mark: &str) -> bool {
+    variable(pid, crate::spawn::MARK).is_some_and(|found| found == mark)
+}
+
+/// Numbers of processes that can be younger than `pid`. Numbers are given in rising order;
+/// only after they wrapped around does everyone have to be looked at.
+fn numbers_since(pid: i32) -> impl Iterator<Item = i32> {
+    let newest = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let newest: Option<i32> = newest.split_whitespace().last().and_then(|number| number.parse().ok());
+    let has_wrapped = newest.is_none_or(|newest| newest < pid);
+    numbers().filter(move |number| has_wrapped || *number >= pid)
+}
+
+fn numbers() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}

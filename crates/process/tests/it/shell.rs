@@ -1,0 +1,48 @@
+//! What the tests share: a shell command, and who of it is still alive.
+
+use std::{fs, path::Path, time::Duration};
+
+use rooftree_process::{Bounds, Environment, Finished, Identity, Input, Process, Spawn, is_alive, spawn};
+use tokio_util::sync::CancellationToken;
+
+pub const PLENTY: Bounds = Bounds { time: Some(Duration::from_secs(60)), output: 1 << 20 };
+
+pub fn shell(script: &str, cwd: &Path) -> Spawn {
+    Spawn {
+        program: "bash".into(),
+        args: vec!["-c".into(), script.into()],
+        cwd: cwd.to_owned(),
+        environment: Environment::default(),
+        input: Input::Nothing,
+    }
+}
+
+pub async fn start(script: &str, cwd: &Path) -> Process {
+    spawn(shell(script, cwd)).await.unwrap()
+}
+
+pub async fn finish(script: &str, bounds: Bounds) -> Finished {
+    let directory = tempfile::tempdir().unwrap();
+    let process = start(script, directory.path()).await;
+    process.finish(bounds, &CancellationToken::new(), |_| {}).await
+}
+
+/// The processes whose numbers a script has written to files ending in `.pid`.
+///
+/// Waits until there are `count`, because a script needs a moment to get there.
+pub async fn written(directory: &Path, count: usize) -> Vec<Identity> {
+    loop {
+        let files = fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path());
+        let pids = files.filter(|path| path.extension().is_some_and(|extension| extension == "pid"));
+        let numbers: Vec<i32> =
+            pids.filter_map(|path| fs::read_to_string(path).ok()?.trim().parse().ok()).collect();
+        if numbers.len() == count {
+            return numbers.into_iter().filter_map(Identity::of).collect();
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+pub fn living(processes: &[Identity]) -> Vec<Identity> {
+    processes.iter().copied().filter(|process| is_alive(*process)).collect()
+}
