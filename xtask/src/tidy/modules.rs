@@ -1,14 +1,14 @@
 //! Which module of a crate uses which, read from the text of its files.
 //!
 //! `crate::…` and `super::…` paths are followed through folders and through
-//! `pub use`. A parent and its child may use each other; what is recorded are
+//! what a module brings in with `use`. A parent and its child may use each other; what is recorded are
 //! the edges between siblings, on every level of the tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use super::source::production;
+use super::source::{production, test_modules};
 use crate::repository::Repository;
 
 /// A module's place in its crate; empty for the crate itself.
@@ -34,14 +34,19 @@ impl Modules {
     /// Reads the modules below a `src` directory.
     pub fn read(repository: &Repository, src: &str) -> Result<Self> {
         let mut files = Vec::new();
+        let mut only_tests = Vec::new();
         for path in repository.files_ending("rs") {
             let Some(inner) = path.strip_prefix(src).and_then(|rest| rest.strip_prefix('/')) else {
                 continue;
             };
-            if !inner.starts_with("bin/") && !inner.ends_with("tests.rs") {
-                files.push((path.to_owned(), module_path(inner), production(&repository.text(path)?)));
+            let (text, module) = (repository.text(path)?, module_path(inner));
+            only_tests
+                .extend(test_modules(&text).into_iter().map(|name| [module.as_slice(), &[name]].concat()));
+            if !inner.starts_with("bin/") {
+                files.push((path.to_owned(), module, production(&text)));
             }
         }
+        files.retain(|(_, module, _)| !only_tests.iter().any(|tests| module.starts_with(tests)));
         let known = files.iter().map(|(_, module, _)| module.clone()).collect();
         let mut modules = Self { files, known, exports: BTreeMap::new() };
         modules.exports = modules.exports();
@@ -70,11 +75,11 @@ impl Modules {
         edges.into_iter().map(|((parent, from, to), place)| Edge { parent, from, to, place }).collect()
     }
 
-    /// What each module passes on under its own name.
+    /// What each module offers under its own name though it lives elsewhere.
     fn exports(&self) -> BTreeMap<ModulePath, BTreeMap<String, ModulePath>> {
         let mut exports: BTreeMap<ModulePath, BTreeMap<String, ModulePath>> = BTreeMap::new();
         for (_, module, code) in &self.files {
-            for names in passed_on(code) {
+            for names in brought_in(code) {
                 let target = self.descend(module.clone(), &names);
                 if let (Some(name), false) = (names.last(), target == *module) {
                     exports.entry(module.clone()).or_default().insert(name.clone(), target);
@@ -141,11 +146,14 @@ fn paths_in(code: &str) -> Vec<(usize, Vec<String>)> {
     found
 }
 
-/// The paths a module makes its own with `pub use`.
-fn passed_on(code: &str) -> impl Iterator<Item = Vec<String>> {
-    let starts = ["pub use ", "pub(crate) use ", "pub(super) use "];
-    let trees = starts.into_iter().flat_map(|start| code.split(start).skip(1));
-    trees.flat_map(use_tree)
+/// The paths a module brings in with `use`, which its children see as its own.
+fn brought_in(code: &str) -> impl Iterator<Item = Vec<String>> {
+    let statements = code.match_indices("use ").filter_map(|(at, word)| {
+        let (before, rest) = code.split_at(at);
+        let in_word = before.ends_with(|last: char| last.is_alphanumeric() || last == '_');
+        (!in_word).then(|| rest.trim_start_matches(word))
+    });
+    statements.flat_map(use_tree)
 }
 
 /// The paths at the start of a text: `a::{b, c::d}` is `a::b` and `a::c::d`.
@@ -224,12 +232,18 @@ mod tests {
     #[test]
     fn siblings_below_a_module_are_seen_and_parents_do_not_count() {
         let files = [
-            ("agent.rs", "mod run; use crate::agent::run::go; use crate::bus::Bus;"),
+            ("agent.rs", "mod run; #[cfg(test)] mod testing; use history::History; use crate::bus::Bus;"),
             ("agent/run.rs", "use super::{Agent, act::act}; use crate::agent::decide;"),
+            ("agent/limits.rs", "use super::History;"),
+            ("agent/history.rs", ""),
+            ("agent/testing.rs", "use super::run;"),
             ("agent/act.rs", "use super::super::bus::Bus;"),
             ("agent/decide.rs", "// crate::bus\n#[cfg(test)]\nmod tests { use crate::bus; }"),
             ("bus.rs", ""),
         ];
-        assert_eq!(edges(&files), [":agent→bus", "agent:run→act", "agent:run→decide"]);
+        assert_eq!(
+            edges(&files),
+            [":agent→bus", "agent:limits→history", "agent:run→act", "agent:run→decide"]
+        );
     }
 }

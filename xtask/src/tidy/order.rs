@@ -11,7 +11,16 @@ use crate::{finding::Finding, repository::Repository};
 /// and those in one group do not use each other.
 const ORDERS: &[(&str, &[&[&str]])] = &[(
     "runtime",
-    &[&["runtime"], &["handle"], &["router"], &["agent"], &["inbox"], &["bus"], &["clock", "error"]],
+    &[
+        &["runtime"],
+        &["handle"],
+        &["router"],
+        &["agent"],
+        &["inbox"],
+        &["world"],
+        &["definitions", "signals", "bus"],
+        &["clock", "error"],
+    ],
 )];
 
 /// Objects to uses against the order and to cycles in any crate.

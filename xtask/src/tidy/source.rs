@@ -4,9 +4,21 @@
 //! their numbers. This is not a parser; it knows just enough for textual checks
 //! not to be fooled by a comment or a test.
 
+const TEST: &str = "#[cfg(test)]";
+
 /// The text with everything blanked that is no production code.
 pub fn production(text: &str) -> String {
     without_test_items(&without_comments_and_literals(text))
+}
+
+/// The modules a file declares for its tests alone.
+pub fn test_modules(text: &str) -> Vec<String> {
+    let items = without_comments_and_literals(text);
+    let declared = items.split(TEST).skip(1).filter_map(|item| {
+        let (name, _) = item.trim_start().strip_prefix("mod ")?.split_once(';')?;
+        (!name.contains('{')).then(|| name.trim().to_owned())
+    });
+    declared.collect()
 }
 
 fn without_comments_and_literals(text: &str) -> String {
@@ -78,10 +90,9 @@ fn character(rest: &str) -> Option<usize> {
 
 /// Blanks each item behind `#[cfg(test)]`, up to its closing brace or semicolon.
 fn without_test_items(code: &str) -> String {
-    const MARK: &str = "#[cfg(test)]";
     let mut kept = String::with_capacity(code.len());
     let mut rest = code;
-    while let Some(at) = rest.find(MARK) {
+    while let Some(at) = rest.find(TEST) {
         let (before, item) = rest.split_at(at);
         let (item, after) = item.split_at(end_of_item(item));
         kept.push_str(before);
@@ -140,5 +151,11 @@ mod tests {
         let code = production(text);
         assert_eq!(code.split_whitespace().collect::<Vec<_>>(), ["a", "b", "c"]);
         assert_eq!(code.lines().count(), text.lines().count());
+    }
+
+    #[test]
+    fn modules_declared_for_tests_are_told_apart_from_modules_with_tests_inside() {
+        let text = "#[cfg(test)]\nmod testing;\nmod run;\n#[cfg(test)]\nmod tests { use a; }\n";
+        assert_eq!(test_modules(text), ["testing"]);
     }
 }
