@@ -1,1 +1,56 @@
-fn main(){}
+//! The project's own chores, as `cargo xtask NAME`: keep it tidy, test all of it, generate files.
+//!
+//! Everything here runs on a fresh clone with nothing but a Rust toolchain, and
+//! is plain Rust so that it behaves alike on every machine.
+
+mod finding;
+mod generate;
+mod repository;
+mod suite;
+mod tidy;
+
+#[cfg(test)]
+mod planted;
+
+use std::{env, process::ExitCode};
+
+use anyhow::{Result, bail};
+use repository::Repository;
+use suite::Extent;
+
+const HELP: &str = "\
+cargo xtask test [--quick]   check and test everything; --quick leaves out the slow steps
+cargo xtask tidy             check the walls: crate edges, module order, names, headers, paths
+cargo xtask generate         write the files that are made from code
+cargo xtask left-out         say what plain `cargo test` does not do";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<ExitCode> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let repository = || Repository::around(&env::current_dir()?);
+    match words.as_slice() {
+        ["test"] => suite::run(&repository()?, Extent::Everything),
+        ["test", "--quick"] => suite::run(&repository()?, Extent::Quick),
+        ["tidy"] => tidy::run(&repository()?),
+        ["generate"] => generate::run(&repository()?),
+        ["left-out"] => {
+            println!("{}", suite::left_out_by_cargo_test(&repository()?));
+            Ok(ExitCode::SUCCESS)
+        }
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        other => bail!("there is no `cargo xtask {}`; there is:\n{HELP}", other.join(" ")),
+    }
+}

@@ -1,0 +1,72 @@
+//! Files that are made from code and checked in, so that people can read them without building.
+
+use std::{fs, process::ExitCode};
+
+use anyhow::{Context, Result};
+use rooftree_protocol::Event;
+
+use crate::{finding::Finding, repository::Repository};
+
+/// A file and what it has to say.
+pub struct Generated {
+    pub path: &'static str,
+    pub text: String,
+}
+
+/// Everything that is generated.
+pub fn all() -> Result<Vec<Generated>> {
+    Ok(vec![Generated { path: "docs/events.schema.json", text: events_schema()? }])
+}
+
+/// The JSON Schema of what clients read.
+fn events_schema() -> Result<String> {
+    let schema = serde_json::to_string_pretty(&schemars::schema_for!(Event))?;
+    Ok(schema + "\n")
+}
+
+/// Writes what is out of date.
+pub fn run(repository: &Repository) -> Result<ExitCode> {
+    for file in all()? {
+        let path = repository.root().join(file.path);
+        if fs::read_to_string(&path).is_ok_and(|text| text == file.text) {
+            println!("{} is up to date", file.path);
+            continue;
+        }
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        fs::write(&path, file.text).with_context(|| format!("write {}", file.path))?;
+        println!("{} written", file.path);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Objects to a generated file that does not say what the code says.
+pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
+    let stale =
+        all()?.into_iter().filter(|file| repository.text(file.path).ok().as_ref() != Some(&file.text));
+    Ok(stale
+        .map(|file| {
+            Finding::new(
+                file.path,
+                "is not what the code generates",
+                "run cargo xtask generate and commit it",
+            )
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::{Planted, told};
+
+    #[test]
+    fn a_generated_file_that_drifted_or_is_missing_is_found_and_generate_mends_it() {
+        for planted in [Planted::new(), Planted::new().with("docs/events.schema.json", "{}\n")] {
+            assert!(told(&check(&planted.repository()).unwrap()).contains("run cargo xtask generate"));
+            run(&planted.repository()).unwrap();
+            assert_eq!(check(&planted.repository()).unwrap(), []);
+        }
+    }
+}

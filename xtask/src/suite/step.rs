@@ -1,0 +1,127 @@
+//! The steps of the suite, as a table, and how one is performed.
+
+use std::{
+    env,
+    ffi::OsString,
+    io::{BufRead, BufReader},
+    process::{Command, ExitCode, Stdio},
+};
+
+use anyhow::{Context, Result};
+
+use super::{INSIDE, counts::Counts};
+use crate::{repository::Repository, tidy};
+
+/// Whether `--quick` leaves a step out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Speed {
+    Quick,
+    Slow,
+}
+
+/// One thing to do. To add a step, add a row to [`STEPS`].
+pub struct Step {
+    pub name: &'static str,
+    work: Work,
+    pub speed: Speed,
+    /// The step without which this one can only fail.
+    pub after: Option<&'static str>,
+    /// Whether plain `cargo test` does it too.
+    pub in_cargo_test: bool,
+    /// Where its target lies, one path being enough; none if it is always there.
+    lies_at: &'static [&'static str],
+}
+
+enum Work {
+    Tidy,
+    Cargo(&'static [&'static str]),
+    /// The same, with its `test result:` lines counted.
+    CargoTest(&'static [&'static str]),
+}
+
+/// What every step is unless its row says otherwise.
+const PLAIN: Step =
+    Step { name: "", work: Work::Tidy, speed: Speed::Quick, after: None, in_cargo_test: false, lies_at: &[] };
+
+/// In the order in which they tell most soonest: cheap ones first.
+pub const STEPS: &[Step] = &[
+    Step { name: "format", work: Work::Cargo(&["fmt", "--all", "--check"]), ..PLAIN },
+    Step { name: "tidy", work: Work::Tidy, ..PLAIN },
+    Step {
+        name: "clippy",
+        work: Work::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        ..PLAIN
+    },
+    Step { name: "build", work: Work::Cargo(&["build", "--workspace"]), in_cargo_test: true, ..PLAIN },
+    Step {
+        name: "test",
+        work: Work::CargoTest(&["test", "--workspace", "--no-fail-fast"]),
+        after: Some("build"),
+        in_cargo_test: true,
+        ..PLAIN
+    },
+    Step {
+        name: "crash",
+        work: Work::CargoTest(&["test", "-p", "rooftree-cli", "--features", "failpoints", "--test", "crash"]),
+        speed: Speed::Slow,
+        after: Some("build"),
+        lies_at: &["crates/cli/tests/crash.rs", "crates/cli/tests/crash/main.rs"],
+        ..PLAIN
+    },
+    Step {
+        name: "doc",
+        work: Work::Cargo(&["doc", "--no-deps", "-p", "rooftree-protocol", "-p", "rooftree-runtime"]),
+        speed: Speed::Slow,
+        after: Some("build"),
+        ..PLAIN
+    },
+];
+
+impl Step {
+    /// What a person would type for it.
+    pub fn spelled(&self) -> String {
+        match self.work {
+            Work::Tidy => "cargo xtask tidy".to_owned(),
+            Work::Cargo(arguments) | Work::CargoTest(arguments) => format!("cargo {}", arguments.join(" ")),
+        }
+    }
+
+    /// Why it cannot be done yet; none if it can.
+    pub fn missing(&self, repository: &Repository) -> Option<String> {
+        let is_there = self.lies_at.is_empty() || self.lies_at.iter().any(|path| repository.has(path));
+        (!is_there).then(|| format!("there is no {} yet", self.lies_at.join(" or ")))
+    }
+
+    /// Does it and says whether it went well.
+    pub fn perform(&self, repository: &Repository, counts: &mut Counts) -> Result<bool> {
+        match self.work {
+            Work::Tidy => Ok(tidy::run(repository)? == ExitCode::SUCCESS),
+            Work::Cargo(arguments) => {
+                Ok(cargo(repository, arguments).status().context("start cargo")?.success())
+            }
+            Work::CargoTest(arguments) => counted(cargo(repository, arguments), counts),
+        }
+    }
+}
+
+fn cargo(repository: &Repository, arguments: &[&str]) -> Command {
+    let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(repository.root()).env(INSIDE, "1");
+    if arguments.first() == Some(&"doc") {
+        command.env("RUSTDOCFLAGS", "-D warnings");
+    }
+    command
+}
+
+/// Shows what the command says as it says it, and counts tests on the way.
+fn counted(mut command: Command, counts: &mut Counts) -> Result<bool> {
+    let mut child = command.stdout(Stdio::piped()).spawn().context("start cargo")?;
+    for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(|reader| reader.split(b'\n')) {
+        let line = line.context("read what the tests say")?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        counts.read(&line);
+    }
+    Ok(child.wait().context("wait for cargo")?.success())
+}

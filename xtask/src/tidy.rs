@@ -1,0 +1,49 @@
+//! `cargo xtask tidy`: the walls of the house, checked by a machine because only such walls stay up.
+//!
+//! Each check is one file and one function from the repository to findings. To
+//! add a wall, write its file, plant a violation in its test, and list it here.
+
+mod edges;
+mod headers;
+mod markdown;
+mod modules;
+mod names;
+mod order;
+mod source;
+mod the_loop;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{finding::Finding, generate, repository::Repository};
+
+type Check = fn(&Repository) -> Result<Vec<Finding>>;
+
+const CHECKS: &[(&str, Check)] = &[
+    ("crate edges", edges::check),
+    ("module order and cycles", order::check),
+    ("file headers", headers::check),
+    ("file names", names::check),
+    ("paths in Markdown", markdown::check),
+    ("one loop", the_loop::check),
+    ("generated files", generate::check),
+];
+
+/// Runs every check, prints what each found, and says whether all is well.
+pub fn run(repository: &Repository) -> Result<ExitCode> {
+    let mut count = 0;
+    for (name, check) in CHECKS {
+        let findings = check(repository)?;
+        println!("{} {name}", if findings.is_empty() { "ok  " } else { "FAIL" });
+        for finding in &findings {
+            println!("  {finding}");
+        }
+        count += findings.len();
+    }
+    if count == 0 {
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("{count} {} to put right", if count == 1 { "thing" } else { "things" });
+    Ok(ExitCode::FAILURE)
+}
