@@ -89,6 +89,14 @@ id!(PermissionId, "per_", "Names one question to a human about one call.");
 id!(ProcessId, "prc_", "Names a background process, which is a task too.");
 id!(BlobId, "blb_", "Names stored bytes by their content.");
 
+impl BlobId {
+    /// Names bytes by a digest of them; 20 bytes of it are enough.
+    pub fn from_digest(digest: &[u8]) -> Self {
+        let hex: String = digest.iter().take(20).map(|byte| format!("{byte:02x}")).collect();
+        Self(format!("{}{hex}", Self::PREFIX).into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -56,7 +56,7 @@ impl Handle {
             Command::Clear { session } => {
                 let session = self.router.by_id(&session).await?.id;
                 match self.world.store().owner(&session).await? {
-                    Some(owner) if owner != self.world.owner && owner.is_alive() => {
+                    Some(owner) if owner != self.world.owner && !owner.is_dead_for(&self.world.owner) => {
                         self.forward(&session.clone(), Command::Clear { session }).await
                     }
                     _ => {
@@ -128,7 +128,7 @@ impl Handle {
         }
         self.router.by_id(session).await?;
         match self.world.store().owner(session).await? {
-            Some(owner) if owner.is_alive() => self.forward(session, command).await,
+            Some(owner) if !owner.is_dead_for(&self.world.owner) => self.forward(session, command).await,
             _ => Ok(Reply::Stopping { run: None }),
         }
     }

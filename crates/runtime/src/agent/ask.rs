@@ -128,8 +128,8 @@ async fn wait(agent: &mut Agent, error: &ProviderError, attempt: u32) -> Result<
     };
     let until = Some(agent.world.now().after(pause));
     let detail = format!("{error}; asking again in {:.1} s", pause.as_secs_f64());
-    agent.note(EventBody::RunWaiting { reason, until, detail });
     let mut pause = agent.world.options.clock.sleep(pause);
+    agent.note(EventBody::RunWaiting { reason, until, detail });
     loop {
         let came = tokio::select! {
             biased;

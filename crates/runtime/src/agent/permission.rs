@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use rooftree_protocol::{
     EventBody, PermissionDecision, PermissionId, PermissionScope, command::Answer, event::WaitReason,
 };
@@ -26,6 +27,7 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
     let id = PermissionId::from_entropy(agent.world.entropy());
     let patience = Duration::from_secs(agent.limits.permission_ttl_secs);
     let until = agent.world.now().after(patience);
+    let expired = agent.world.options.clock.sleep(patience);
     let rule = suggested_rule(agent, one);
     let request = EventBody::PermissionRequested {
         id: id.clone(),
@@ -40,7 +42,7 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
     agent.note(EventBody::RunWaiting { reason: WaitReason::Permission, until: Some(until), detail: reason });
     agent.note(request);
     agent.journal.barrier().await?;
-    let (answer, by, end) = wait(agent, &id, patience).await?;
+    let (answer, by, end) = wait(agent, &id, expired).await?;
     agent.note(EventBody::PermissionResolved { id, answer: answer.clone(), by: by.into() });
     agent.note(EventBody::RunResumed { reason: WaitReason::Permission });
     if let Some(end) = end {
@@ -60,10 +62,9 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
 async fn wait(
     agent: &mut Agent,
     id: &PermissionId,
-    patience: Duration,
+    mut expired: BoxFuture<'static, ()>,
 ) -> Result<(Answer, &'static str, Option<End>), Error> {
     let no = Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because: None };
-    let mut expired = agent.world.options.clock.sleep(patience);
     loop {
         if let Some(at) = agent.answers.iter().position(|(question, _)| question == id) {
             return Ok((agent.answers.swap_remove(at).1, "user", None));
