@@ -1,0 +1,10 @@
+//! What providers promise, seen from outside.
+
+mod choosing;
+mod conversation;
+mod exhausted;
+mod failures;
+mod opening;
+mod pages;
+mod streaming;
+mod templates;
