@@ -13,8 +13,9 @@ pub(crate) fn exhausted(script: &Script, request: &Request) -> Error {
     let turn = replies(request).saturating_add(1);
     let kind = match request.messages.last().map(|message| &**message) {
         Some(ModelMessage::Results(_)) => "tool results",
-        Some(_) => "user message",
-        None => "no message at all",
+        Some(ModelMessage::User(_)) => "user message",
+        Some(ModelMessage::Assistant { .. }) => "its own reply",
+        None => "there is none",
     };
     let last = quote(&shorten(&last_text(request), 160));
     let attempt = match request.attempt {

@@ -231,7 +231,8 @@ mod tests {
             ("[[reply]]\ntimes=3\ntext='a'\n[[reply]]\nturn=2\ntext='b'", 4, "turn 2 already has a reply"),
             ("[[reply]]\nmatch='('\ntext='a'", 2, "not a regular expression: unclosed group"),
             ("[[reply]]\ntext='{{ a'", 2, "template `{{ a`"),
-            ("[[reply]]\ntext=\"\"\"\nfine\n{{ 1 | nonsense }}\"\"\"", 4, "nonsense"),
+            ("[[reply]]\ntext=\"\"\"\nfine\n{{ resluts }}\"\"\"", 4, "templates do not know `resluts`"),
+            ("[[reply]]\ntext='{% set a = 1 %}{{ a + b + range(2) }}'", 2, "templates do not know `b`"),
             ("[[reply]]\n[[reply.call]]\ntool='T'\ninput={a=['{% if %}']}", 4, "template `{% if %}`"),
         ];
         for (text, line, what) in table {

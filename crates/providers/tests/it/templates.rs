@@ -74,8 +74,9 @@ async fn an_input_that_is_one_expression_keeps_its_type() {
 async fn a_template_that_cannot_be_filled_in_names_its_line() {
     let table = [
         ("text = '{{ results[0].text }}'", "test.toml:2:8: template"),
-        ("text = '{{ resluts }}'", "test.toml:2:8: `{{ resluts }}` has no value here"),
-        ("text = \"\"\"\nfine\nnot {{ resluts }}\"\"\"", "test.toml:4:1: template `not {{ resluts }}`"),
+        ("text = '{{ user.name }}'", "test.toml:2:8: `{{ user.name }}` has no value here"),
+        ("text = \"\"\"\nfine\nnot {{ user.name }}\"\"\"", "test.toml:4:1: template `not {{ user.name }}`"),
+        ("text = '{{ user.text | nonsense }}'", "test.toml:2:8: template"),
         ("text = 'x {{ user.text | json }}'", "the text is not JSON"),
         ("text = 'x {{ user.text | find(\"(\") }}'", "`(` is not a regular expression"),
         ("text = ''\n[[reply.call]]\ntool = 'T'\ninput = { a = '{{ user.name }}' }", "test.toml:5:15:"),
