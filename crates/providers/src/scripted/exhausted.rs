@@ -3,7 +3,7 @@
 use crate::{Error, ModelMessage, Request};
 
 use super::{
-    conversation::{last_text, replies},
+    conversation::{last_text, replies, shorten},
     script::Script,
 };
 
@@ -67,12 +67,4 @@ fn known(script: &Script, request: &Request) -> String {
 
 fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
-}
-
-/// At most so many characters; what is left out is shown by `…`.
-pub(crate) fn shorten(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
-        None => text.to_owned(),
-    }
 }

@@ -142,5 +142,6 @@ fn complain(passage: &Passage, error: &minijinja::Error) -> Flaw {
         None => error.kind().to_string(),
     };
     let line = passage.text.lines().nth(error.line().unwrap_or(1).saturating_sub(1)).unwrap_or_default();
-    Flaw::new(place, format!("template `{}`: {reason}", super::exhausted::shorten(line, 80))).fix(variables())
+    Flaw::new(place, format!("template `{}`: {reason}", super::conversation::shorten(line, 80)))
+        .fix(variables())
 }

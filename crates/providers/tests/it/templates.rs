@@ -45,6 +45,7 @@ async fn a_template_finds_its_facts_in_the_conversation() {
         ("{{ all[0].text | line(9) | default('nothing') }}", "nothing"),
         ("{% for one in all if not one.ok %}{{ one.text }}{% endfor %}", "!no such file"),
         ("plain { braces } and <tags> & \"quotes\"", "plain { braces } and <tags> & \"quotes\""),
+        (r#"braces: {{ "{{" }}"#, "braces: {{"),
         ("kept: {{ 1 + 1 }}\n", "kept: 2\n"),
     ];
     let talk = after_two_turns().await;
