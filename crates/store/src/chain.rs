@@ -3,8 +3,6 @@
 use rooftree_protocol::BlobId;
 use sha2::{Digest, Sha256};
 
-use crate::Error;
-
 /// The hash of an event: of the hash before it, its number, its type and its data.
 pub(crate) fn link(previous: &[u8], seq: u64, name: &str, data: &str) -> Vec<u8> {
     let mut hash = Sha256::new();
@@ -17,11 +15,9 @@ pub(crate) fn link(previous: &[u8], seq: u64, name: &str, data: &str) -> Vec<u8>
     hash.finalize().to_vec()
 }
 
-/// The name of some bytes: the first half of their hash.
-pub(crate) fn blob_name(bytes: &[u8]) -> Result<BlobId, Error> {
-    let hash = format!("{:x}", Sha256::digest(bytes));
-    let name: String = BlobId::PREFIX.chars().chain(hash.chars().take(40)).collect();
-    BlobId::parse(&name).map_err(|problem| Error::Failed(problem.message))
+/// The name of some bytes. Anybody can tell it without asking the store.
+pub fn blob_id(bytes: &[u8]) -> BlobId {
+    BlobId::from_digest(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]
@@ -43,7 +39,7 @@ mod tests {
 
     #[test]
     fn bytes_are_named_by_what_they_are() {
-        let name = blob_name(b"hello").unwrap();
+        let name = blob_id(b"hello");
         assert_eq!(name.as_str(), "blb_2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c");
     }
 }

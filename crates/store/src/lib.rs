@@ -15,6 +15,7 @@ pub mod sqlite;
 pub mod store;
 pub mod verify;
 
+pub use chain::blob_id;
 pub use claim::{Claim, ClaimOutcome, Claimed, Owner};
 pub use error::Error;
 pub use pending::Pending;

@@ -157,10 +157,8 @@ impl Store for SqliteStore {
 
     fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId> {
         // Hashed here: the writer has better things to do.
-        match chain::blob_name(&bytes) {
-            Ok(name) => self.write(move |connection| blobs::put(connection, &name, &bytes)),
-            Err(error) => Pending::ready(Err(error)),
-        }
+        let name = chain::blob_id(&bytes);
+        self.write(move |connection| blobs::put(connection, &name, &bytes))
     }
 
     fn session(&self, id: &SessionId) -> Pending<Option<Session>> {

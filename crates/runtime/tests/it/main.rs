@@ -9,4 +9,4 @@ mod recovery;
 mod retry;
 mod sessions;
 mod steer;
-mod todos;
+//mod todos;
