@@ -168,6 +168,9 @@ impl House {
         let search = async {
             loop {
                 let event = events.next().await.expect("the journal can be read");
+                if let EventBody::Notice { code, message, .. } = &event.body {
+                    assert!(code != "agent_stopped", "the agent stopped: {message}");
+                }
                 if wanted(&event) {
                     return event;
                 }
