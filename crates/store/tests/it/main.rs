@@ -1,5 +1,7 @@
 //! The store's tests over real files and real processes.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
+
 mod conformance;
 mod corruption;
 mod full_disk;
