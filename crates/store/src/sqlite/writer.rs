@@ -127,14 +127,15 @@ fn commit(connection: &Connection, group: &mut [Box<dyn Operation>]) -> Result<(
     patiently(|| connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]))?;
     let outcome = attempt_all(connection, group).and_then(|()| {
         failpoint::reach("commit.before");
-        patiently(|| connection.prepare_cached("COMMIT")?.execute([]))
+        patiently(|| connection.prepare_cached("COMMIT")?.execute([]))?;
+        failpoint::reach("commit.after");
+        Ok(())
     });
-    failpoint::reach("commit.after");
     // A full disk ends the transaction by itself; then there is nothing to roll back.
     if outcome.is_err() && !connection.is_autocommit() {
         connection.execute_batch("ROLLBACK")?;
     }
-    outcome.map(|_| ())
+    outcome
 }
 
 /// Each operation gets a savepoint: one that is refused leaves no trace and harms nobody.
