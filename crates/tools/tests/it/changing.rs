@@ -74,6 +74,12 @@ async fn writing_where_no_file_can_be_is_refused() {
     let desk = Desk::new();
     desk.put("file", "x");
     fs::create_dir(desk.path("folder")).unwrap();
+    fs::File::create(desk.path("huge")).unwrap().set_len(20_000_000).unwrap();
+    assert!(
+        desk.failed("Write", json!({"file_path": "huge", "content": "x", "append": true}))
+            .await
+            .contains("too large")
+    );
     for (path, words) in
         [("folder", "is a directory"), ("file/below", "leads through a file"), ("/dev/null", "device")]
     {

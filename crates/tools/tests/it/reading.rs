@@ -89,7 +89,7 @@ async fn a_file_without_permission_is_said_to_be_that() {
     use std::os::unix::fs::PermissionsExt;
     let desk = Desk::new();
     desk.put("locked", "x");
-    fs::set_permissions(desk.path("locked"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(desk.path("locked"), fs::Permissions::from_mode(0o000)).unwrap();
     // Root may read everything; for everyone else this is a failure.
     if fs::read(desk.path("locked")).is_err() {
         let text = desk.failed("Read", json!({"file_path": "locked"})).await;
