@@ -14,4 +14,4 @@ pub use catalog::{Catalog, Model};
 pub use error::Error;
 pub use provider::{Provider, ReplyStream};
 pub use reply::{Chunk, Reply};
-pub use request::{ModelMessage, Request};
+pub use request::{Media, ModelMessage, Request, ToolChoice};

@@ -12,6 +12,15 @@ pub enum Chunk {
     Text(String),
     /// More thinking.
     Thinking(String),
+    /// More of a tool call's arguments, as the model writes them.
+    ToolInput {
+        /// Which call of this reply, from zero.
+        index: usize,
+        /// Its tool; empty after the first piece.
+        tool: String,
+        /// The piece.
+        text: String,
+    },
     /// The whole reply; always the last chunk.
     Reply(Reply),
 }
@@ -27,4 +36,6 @@ pub struct Reply {
     pub usage: Usage,
     /// The provider's name for the request.
     pub request: Option<String>,
+    /// What of the conversation could not be carried over to this model, in words for people.
+    pub dropped: Vec<String>,
 }

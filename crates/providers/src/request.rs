@@ -1,8 +1,9 @@
 //! What we ask of a model: built by a pure function from the journal.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use rooftree_protocol::{Effort, Part, ToolResult, ToolSpec, event::ReplyPart};
+use rooftree_protocol::{BlobId, Effort, Part, SessionId, ToolResult, ToolSpec, event::ReplyPart};
+use serde_json::Value;
 
 /// One question to a model. Cheap to clone: the history is shared, not copied.
 #[derive(Clone, Debug)]
@@ -19,8 +20,35 @@ pub struct Request {
     pub messages: Vec<Arc<ModelMessage>>,
     /// Tools it may call; empty for none.
     pub tools: Arc<[ToolSpec]>,
+    /// Whether and what it must call.
+    pub tool_choice: ToolChoice,
+    /// JSON Schema its answer must fit, if the caller wants data instead of prose.
+    pub schema: Option<Arc<Value>>,
+    /// Tokens it may write; the model's own limit if absent.
+    pub max_output: Option<u64>,
+    /// The bytes of the images the conversation names.
+    pub media: Media,
+    /// Whose conversation this is: a stable name for providers that cache or resume by one.
+    pub session: SessionId,
     /// How often this same question has failed before.
     pub attempt: u32,
+}
+
+/// The bytes behind the images of a conversation. What is missing is described in words instead.
+pub type Media = Arc<HashMap<BlobId, Arc<[u8]>>>;
+
+/// Whether and what a model must call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// As it sees fit.
+    #[default]
+    Auto,
+    /// Nothing: answer in words.
+    Nothing,
+    /// Something.
+    Something,
+    /// This tool.
+    This(String),
 }
 
 /// One message of the conversation, as models see it.

@@ -29,7 +29,7 @@ use rooftree_protocol::{
     Answer, Event, EventBody, PermissionId, Problem, RunId, Session, SessionId,
     event::{ClearReason, NoticeLevel},
 };
-use rooftree_providers::Model;
+use rooftree_providers::{Media, Model};
 use rooftree_store::{ClaimOutcome, Claimed};
 use rooftree_tools::{Policy, tool::FileViews};
 
@@ -61,6 +61,8 @@ struct Agent {
     journal: Journal,
     history: History,
     views: FileViews,
+    /// The bytes of the images in the conversation.
+    media: Media,
     signals: Signals,
     /// Whether the boundary lane may hold something that was not taken in.
     has_news: bool,
@@ -152,6 +154,7 @@ impl Agent {
             window: Window::new(window),
             history: History::default(),
             views: FileViews::default(),
+            media: Media::default(),
             has_news: true,
             clear_asked: false,
             ending: None,

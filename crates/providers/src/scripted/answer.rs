@@ -55,7 +55,13 @@ fn reply(script: &Script, request: &Arc<Request>, choice: &Choice<'_>, rule: &Ru
     let parts = parts(script, words, &scene, replies(request).saturating_add(1))?;
     let stop = words.stop.unwrap_or(if words.calls.is_empty() { StopReason::End } else { StopReason::Calls });
     let usage = weigh::usage(rule.entry.tokens, script.header.tokens, request, &parts);
-    Ok(Reply { parts, stop, usage, request: Some(rule.entry.place.within(&script.name)) })
+    Ok(Reply {
+        parts,
+        stop,
+        usage,
+        request: Some(rule.entry.place.within(&script.name)),
+        dropped: Vec::new(),
+    })
 }
 
 fn parts(script: &Script, words: &Words, scene: &Value, turn: u32) -> Result<Vec<ReplyPart>, Flaw> {

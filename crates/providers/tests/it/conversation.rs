@@ -76,6 +76,11 @@ impl Conversation {
             system: "You are a test.".into(),
             messages: self.messages.clone(),
             tools: Arc::new([]),
+            tool_choice: rooftree_providers::ToolChoice::Auto,
+            schema: None,
+            max_output: None,
+            media: rooftree_providers::Media::default(),
+            session: rooftree_protocol::SessionId::from_entropy(1),
             attempt: self.attempt,
         }
     }

@@ -1,11 +1,11 @@
 //! Asks the model: streams what comes, keeps the whole reply, waits and asks again if that helps.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures::StreamExt;
 use rooftree_protocol::{
     CallId, EventBody, Usage,
-    event::{ReplyPart, ReplyRecord, StopReason, WaitReason},
+    event::{NoticeLevel, ReplyPart, ReplyRecord, StopReason, WaitReason},
 };
 use rooftree_providers::{Chunk, Error as ProviderError, Model, Reply};
 
@@ -25,6 +25,7 @@ pub(super) async fn ask(agent: &mut Agent) -> Result<Option<End>, Error> {
         Ok(model) => model.clone(),
         Err(problem) => return Ok(Some(End::Failed(problem.clone()))),
     };
+    load_media(agent).await?;
     let mut attempt = 0;
     loop {
         match answer(agent, &model, attempt).await? {
@@ -72,6 +73,7 @@ async fn answer(agent: &mut Agent, model: &Model, attempt: u32) -> Result<Attemp
                 agent.say(EventBody::MessageDelta { text });
             }
             Some(Ok(Chunk::Thinking(text))) => agent.say(EventBody::ThinkingDelta { text }),
+            Some(Ok(Chunk::ToolInput { .. })) => {}
             Some(Ok(Chunk::Reply(reply))) => return Ok(Attempt::Reply(reply)),
             Some(Err(error)) => return Ok(Attempt::Failed(error)),
             None => return Ok(Attempt::Failed(ProviderError::Broken("the stream ended early".into()))),
@@ -79,10 +81,31 @@ async fn answer(agent: &mut Agent, model: &Model, attempt: u32) -> Result<Attemp
     }
 }
 
+/// Gets the bytes of images that came since the last question.
+async fn load_media(agent: &mut Agent) -> Result<(), Error> {
+    let missing: Vec<_> =
+        agent.history.images().iter().filter(|blob| !agent.media.contains_key(*blob)).cloned().collect();
+    for blob in missing {
+        if let Some(bytes) = agent.world.store().blob(&blob).await? {
+            Arc::make_mut(&mut agent.media).insert(blob, bytes.into());
+        }
+    }
+    Ok(())
+}
+
 /// Keeps a whole reply. Its calls get ids of ours: providers' own may repeat.
 fn keep(agent: &mut Agent, model: &Model, reply: Reply) {
     let estimate = prompt::estimate(agent);
     agent.window.calibrate(estimate, reply.usage.input);
+    if !reply.dropped.is_empty() {
+        let message = format!("{} does not get {}", model.choice, reply.dropped.join(", "));
+        agent.note(EventBody::Notice {
+            level: NoticeLevel::Info,
+            code: "not_carried_over".into(),
+            message,
+            hint: None,
+        });
+    }
     let mut parts = reply.parts;
     for part in &mut parts {
         if let ReplyPart::Call(call) = part {

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    CallId, Event, EventBody, Lane, MessageId, Outcome, Part, PermissionId, Repeat, RunId, Timestamp, Todo,
-    ToolCall, ToolResult, Usage,
+    BlobId, CallId, Event, EventBody, Lane, MessageId, Outcome, Part, PermissionId, Repeat, RunId, Timestamp,
+    Todo, ToolCall, ToolResult, Usage,
     event::{Denial, ReplyRecord, RunMode, StopReason, ToolRecord},
     tool_call::{FileAction, FileNote},
 };
@@ -26,6 +26,7 @@ pub struct History {
     run: Option<RunView>,
     todos: Arc<[Todo]>,
     estimate: u64,
+    images: Vec<BlobId>,
     taken: Taken,
 }
 
@@ -160,6 +161,11 @@ impl History {
         self.todos.clone()
     }
 
+    /// The images the conversation names, in order.
+    pub fn images(&self) -> &[BlobId] {
+        &self.images
+    }
+
     /// The last message that was taken from a lane.
     pub fn taken(&self, lane: Lane) -> u64 {
         match lane {
@@ -179,6 +185,7 @@ impl History {
     }
 
     fn push(&mut self, message: ModelMessage) {
+        self.images.extend(images_in(&message));
         self.estimate += window::weigh(&message);
         self.messages.push(Arc::new(message));
     }
@@ -227,6 +234,18 @@ impl History {
         if let Some(run) = &mut self.run {
             run.asking = question;
         }
+    }
+}
+
+/// The images of a message, in order.
+fn images_in(message: &ModelMessage) -> Vec<BlobId> {
+    let blob = |part: &Part| if let Part::Image { blob, .. } = part { Some(blob.clone()) } else { None };
+    match message {
+        ModelMessage::User(parts) => parts.iter().filter_map(blob).collect(),
+        ModelMessage::Results(results) => {
+            results.iter().flat_map(|result| result.content.iter().filter_map(blob)).collect()
+        }
+        ModelMessage::Assistant { .. } => Vec::new(),
     }
 }
 

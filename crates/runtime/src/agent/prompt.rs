@@ -6,7 +6,7 @@
 use std::{path::Path, sync::Arc};
 
 use rooftree_protocol::AgentDefinition;
-use rooftree_providers::Request;
+use rooftree_providers::{Request, ToolChoice};
 
 use super::{Agent, window};
 
@@ -28,6 +28,11 @@ pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt:
         system: agent.system.clone(),
         messages: agent.history.messages(),
         tools: agent.kit.specs.clone(),
+        tool_choice: ToolChoice::Auto,
+        schema: None,
+        max_output: None,
+        media: agent.media.clone(),
+        session: agent.session.id.clone(),
         attempt,
     }
 }
