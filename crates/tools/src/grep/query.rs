@@ -106,7 +106,7 @@ impl Query {
     }
 
     pub fn has_context(&self) -> bool {
-        self.before > 0 || self.after > 0
+        self.mode == Mode::Content && (self.before > 0 || self.after > 0)
     }
 }
 
