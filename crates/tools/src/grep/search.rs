@@ -126,9 +126,14 @@ fn file_lines<'a>(
     match query.mode {
         Mode::Files => Box::new(std::iter::once(name)),
         Mode::Count => Box::new(std::iter::once(format!("{name}:{}", collector.count))),
-        Mode::Content => Box::new(collector.lines.iter().map(move |line| match line {
+        Mode::Content if query.is_numbered => Box::new(collector.lines.iter().map(move |line| match line {
             Line::Match(number, text) => format!("{name}:{number}:{text}"),
             Line::Context(number, text) => format!("{name}-{number}-{text}"),
+            Line::Break => "--".to_owned(),
+        })),
+        Mode::Content => Box::new(collector.lines.iter().map(move |line| match line {
+            Line::Match(_, text) => format!("{name}:{text}"),
+            Line::Context(_, text) => format!("{name}-{text}"),
             Line::Break => "--".to_owned(),
         })),
     }

@@ -79,7 +79,7 @@ async fn files_are_found_by_name_newest_first() {
 #[tokio::test]
 async fn lines_are_found_by_expression() {
     let desk = project();
-    let table: [(Value, &str); 13] = [
+    let table: [(Value, &str); 14] = [
         (
             json!({"pattern": "needle"}),
             ".github/ci.yml:1:needle: ci\nsrc/deep/lib.rs:3:fn needle() {}\nsrc/main.rs:2:    needle();",
@@ -119,6 +119,7 @@ async fn lines_are_found_by_expression() {
             json!({"pattern": "main|one", "-A": 1, "path": "src"}),
             "src/deep/lib.rs:1:// one\nsrc/deep/lib.rs-2-// two\n--\nsrc/main.rs:1:fn main() {\nsrc/main.rs-2-    needle();",
         ),
+        (json!({"pattern": "fn main", "-n": false}), "src/main.rs:fn main() {"),
         (json!({"pattern": "haystack"}), "No matches for `haystack`."),
     ];
     for (input, expected) in table {
