@@ -44,6 +44,11 @@ pub trait Tool: Send + Sync {
         if self.effect(input) == Effect::ReadOnly { Repeat::Pure } else { Repeat::AtMostOnce }
     }
 
+    /// Whether it may run beside other calls of the same reply.
+    fn is_concurrent(&self, input: &Value) -> bool {
+        self.effect(input) == Effect::ReadOnly
+    }
+
     /// This call in a few words for people: the path, the command.
     fn title(&self, input: &Value) -> String;
 
