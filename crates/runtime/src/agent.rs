@@ -83,6 +83,8 @@ pub(crate) async fn live(world: Arc<World>, session: SessionId, signals: Signals
         match ended {
             Ok(Rested::Yes) => return,
             Ok(Rested::Not) => {}
+            // Somebody else works on it now. Should they fail, what is left is ours again.
+            Err(Error::Store(rooftree_store::Error::Fenced)) => tokio::time::sleep(HELD_ELSEWHERE).await,
             Err(error) => return mourn(&world, &session, &error).await,
         }
     }

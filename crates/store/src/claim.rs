@@ -30,6 +30,7 @@ pub struct Owner {
 
 /// What came of asking for a claim.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "made once per claim and taken apart at once")]
 pub enum ClaimOutcome {
     /// It is ours.
     Granted(Claimed),
@@ -44,6 +45,6 @@ pub struct Claimed {
     pub claim: Claim,
     /// The session as it is now.
     pub session: Session,
-    /// How many claims in a row ended without the run they worked on being settled.
+    /// How many claims in a row, before this one, ended without the run they worked on being settled.
     pub attempts: u32,
 }

@@ -1,0 +1,242 @@
+//! The one thread that writes, and how it puts many writes into one commit.
+//!
+//! It takes what is queued, at most [`TOGETHER`] operations, and never waits for more: groups
+//! form by themselves while the previous commit is on its way to the disk. Invariant: nobody
+//! is answered before the commit that holds the answer's truth is through.
+
+use std::{
+    sync::{Arc, mpsc},
+    thread::{self, JoinHandle},
+};
+
+use rusqlite::Connection;
+
+use super::{changes::Changes, connect::patiently};
+use crate::{Error, Pending, failpoint, pending::Answer};
+
+/// How many operations share a commit at most.
+const TOGETHER: usize = 128;
+
+/// Something to be done inside a transaction. It may be attempted again if the transaction
+/// was lost for a reason that is not its own.
+pub(crate) trait Operation: Send {
+    fn attempt(&mut self, connection: &Connection) -> Result<(), Error>;
+    fn answer(self: Box<Self>, committed: Result<(), Error>);
+}
+
+struct Write<T, F> {
+    work: F,
+    outcome: Option<Result<T, Error>>,
+    answer: Answer<T>,
+}
+
+impl<T, F> Operation for Write<T, F>
+where
+    T: Send,
+    F: FnMut(&Connection) -> Result<T, Error> + Send,
+{
+    fn attempt(&mut self, connection: &Connection) -> Result<(), Error> {
+        let outcome = (self.work)(connection);
+        let told = outcome.as_ref().map(|_| ()).map_err(Clone::clone);
+        self.outcome = Some(outcome);
+        told
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), Error>) {
+        let Self { outcome, answer, .. } = *self;
+        let never = || Err(Error::Failed("the write was not attempted".into()));
+        // Whoever does not listen any more wanted no answer.
+        let _ = answer.send(committed.and_then(|()| outcome.unwrap_or_else(never)));
+    }
+}
+
+/// The way to the writer's queue.
+#[derive(Clone)]
+pub(crate) struct Queue(mpsc::Sender<Box<dyn Operation>>);
+
+impl Queue {
+    /// Queues a write; the order of calls is the order of commits.
+    pub(crate) fn write<T, F>(&self, work: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
+    {
+        let (answer, pending) = Pending::new();
+        // If the thread is gone, dropping the answer says that the store was closed.
+        let _ = self.0.send(Box::new(Write { work, outcome: None, answer }));
+        pending
+    }
+}
+
+/// The thread itself. Dropping it finishes what is queued.
+pub(crate) struct Writer {
+    queue: Option<Queue>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Starts writing through a connection.
+    pub(crate) fn start(connection: Connection, changes: Arc<Changes>) -> Result<Self, Error> {
+        let (queue, queued) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || work_off(&connection, &queued, &changes))
+            .map_err(|error| Error::Failed(format!("start the writer: {error}")))?;
+        Ok(Self { queue: Some(Queue(queue)), thread: Some(thread) })
+    }
+
+    /// The way to its queue.
+    pub(crate) fn queue(&self) -> Option<&Queue> {
+        self.queue.as_ref()
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work_off(connection: &Connection, queued: &mpsc::Receiver<Box<dyn Operation>>, changes: &Changes) {
+    while let Ok(first) = queued.recv() {
+        let mut group = vec![first];
+        group.extend(queued.try_iter().take(TOGETHER - 1));
+        commit_group(connection, group);
+        changes.tell();
+    }
+}
+
+/// Commits a group as one. If that fails for a reason that may be one member's alone (it
+/// needs more space than there is), each gets its own commit and its own answer.
+fn commit_group(connection: &Connection, mut group: Vec<Box<dyn Operation>>) {
+    let outcome = commit(connection, &mut group);
+    if outcome.is_ok() || group.len() == 1 {
+        return group.into_iter().for_each(|operation| operation.answer(outcome.clone()));
+    }
+    for operation in group {
+        let mut alone = [operation];
+        let outcome = commit(connection, &mut alone);
+        alone.into_iter().for_each(|operation| operation.answer(outcome.clone()));
+    }
+}
+
+fn commit(connection: &Connection, group: &mut [Box<dyn Operation>]) -> Result<(), Error> {
+    patiently(|| connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]))?;
+    let outcome = attempt_all(connection, group).and_then(|()| {
+        failpoint::reach("commit.before");
+        patiently(|| connection.prepare_cached("COMMIT")?.execute([]))?;
+        failpoint::reach("commit.after");
+        Ok(())
+    });
+    // A full disk ends the transaction by itself; then there is nothing to roll back.
+    if outcome.is_err() && !connection.is_autocommit() {
+        connection.execute_batch("ROLLBACK")?;
+    }
+    outcome
+}
+
+/// Each operation gets a savepoint: one that is refused leaves no trace and harms nobody.
+fn attempt_all(connection: &Connection, group: &mut [Box<dyn Operation>]) -> Result<(), Error> {
+    let say = |sql: &str| connection.prepare_cached(sql)?.execute([]);
+    for operation in group {
+        say("SAVEPOINT operation")?;
+        if let Err(refusal) = operation.attempt(connection) {
+            if connection.is_autocommit() {
+                return Err(refusal);
+            }
+            say("ROLLBACK TO operation")?;
+        }
+        say("RELEASE operation")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::sqlite::connect;
+
+    fn note(connection: &Connection, text: &str) -> Result<usize, Error> {
+        Ok(connection
+            .execute("INSERT INTO blob (id, bytes) VALUES (hex(randomblob(8)), ?1)", [text.as_bytes()])?)
+    }
+
+    fn count(connection: &Connection) -> i64 {
+        connection.query_row("SELECT count(*) FROM blob", [], |row| row.get(0)).unwrap()
+    }
+
+    /// A connection whose file may grow by this many pages and no more.
+    fn nearly_full(directory: &tempfile::TempDir, pages: i64) -> Connection {
+        let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
+        let used: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+        let limit = format!("PRAGMA max_page_count = {}", used + pages);
+        connection.query_row(&limit, [], |_| Ok(())).unwrap();
+        connection
+    }
+
+    type Answers = Vec<Pending<usize>>;
+
+    fn queued(texts: Vec<String>) -> (Vec<Box<dyn Operation>>, Answers) {
+        let (tx, rx) = mpsc::channel();
+        let queue = Queue(tx);
+        let write = |text: String| queue.write(move |connection: &Connection| note(connection, &text));
+        let answers = texts.into_iter().map(write).collect();
+        (rx.try_iter().collect(), answers)
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_alone_and_its_neighbours_are_kept() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let connection = nearly_full(&directory, 20);
+        let texts = ["small".to_owned(), "x".repeat(1_000_000), "small too".to_owned()];
+        let (group, answers) = queued(texts.to_vec());
+        commit_group(&connection, group);
+        let answers: Vec<_> = answers.into_iter().map(Pending::wait).collect();
+        assert!(matches!(answers.as_slice(), [Ok(1), Err(Error::Full(_)), Ok(1)]), "{answers:?}");
+        assert_eq!(count(&connection), 2);
+        assert!(connection.is_autocommit());
+    }
+
+    #[test]
+    fn a_full_file_accepts_nothing_it_cannot_keep_and_goes_on_when_there_is_room() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let connection = nearly_full(&directory, 30);
+        let mut accepted = 0;
+        loop {
+            let (group, answers) = queued(vec!["x".repeat(20_000); 3]);
+            commit_group(&connection, group);
+            let answers: Vec<_> = answers.into_iter().map(Pending::wait).collect();
+            accepted += answers.iter().filter(|answer| answer.is_ok()).count();
+            if let Some(error) = answers.iter().find_map(|answer| answer.as_ref().err()) {
+                assert!(matches!(error, Error::Full(_)), "{error:?}");
+                break;
+            }
+        }
+        assert!(accepted > 0);
+        assert_eq!(usize::try_from(count(&connection)).unwrap(), accepted);
+        connection.query_row("PRAGMA max_page_count = 100000", [], |_| Ok(())).unwrap();
+        let (group, answers) = queued(vec!["x".repeat(20_000)]);
+        commit_group(&connection, group);
+        assert!(answers.into_iter().all(|answer| answer.wait().is_ok()));
+    }
+
+    #[test]
+    fn nobody_is_answered_before_the_commit() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
+        let (mut group, mut answers) = queued(vec!["one".to_owned()]);
+        let asked = &mut answers[0];
+        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        attempt_all(&connection, &mut group).unwrap();
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(std::future::Future::poll(std::pin::Pin::new(asked), &mut context).is_pending());
+        connection.execute_batch("COMMIT").unwrap();
+        group.into_iter().for_each(|operation| operation.answer(Ok(())));
+        assert!(answers.remove(0).wait().is_ok());
+    }
+}
