@@ -9,6 +9,8 @@ mod commands;
 mod environment;
 mod exit;
 mod failure;
+mod settings;
+mod terminal;
 
 use std::process::ExitCode;
 
