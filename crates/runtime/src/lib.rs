@@ -12,9 +12,11 @@ pub mod definitions;
 mod error;
 mod handle;
 mod inbox;
+mod kit;
 mod router;
 mod runtime;
 mod signals;
+mod tasks;
 mod world;
 
 pub use agent::history::History;

@@ -144,7 +144,7 @@ pub struct TaskRow {
     /// How it is.
     pub status: TaskStatus,
     /// For a process: its group and when its leader started, to find and end it after a crash.
-    pub process_group: Option<(u32, u64)>,
+    pub process_group: Option<(i32, u64)>,
     /// Exit code or signal, in words.
     pub detail: String,
     /// Since when.

@@ -13,7 +13,7 @@ use rooftree_providers::{
 };
 use rooftree_runtime::{Asking, Clock, Definitions, Filter, Handle, Options, Runtime};
 use rooftree_store::{SqliteStore, Store};
-use rooftree_tools::{Policy, Toolset, bash::Processes};
+use rooftree_tools::{Policy, Processes, Toolset};
 use tempfile::TempDir;
 
 use crate::{VirtualClock, story};
@@ -163,7 +163,12 @@ impl House {
     }
 
     /// Waits until something happens that the test is looking for; it may have happened already.
-    pub async fn until(&self, session: &SessionId, what: &str, wanted: impl Fn(&Event) -> bool) -> Arc<Event> {
+    pub async fn until(
+        &self,
+        session: &SessionId,
+        what: &str,
+        wanted: impl Fn(&Event) -> bool,
+    ) -> Arc<Event> {
         let mut events = self.handle.subscribe(Filter { session: session.clone(), after: 0 });
         let search = async {
             loop {

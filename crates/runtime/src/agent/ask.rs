@@ -36,7 +36,7 @@ pub(super) async fn ask(agent: &mut Agent) -> Result<Option<End>, Error> {
                 keep_partial(agent, &model, said);
                 return Ok(Some(end));
             }
-            Attempt::Failed(error) if !error.is_retryable() || attempt >= agent.limits.retries => {
+            Attempt::Failed(error) if !error.is_retryable() || attempt >= agent.kit.limits.retries => {
                 return Ok(Some(End::Failed(error.problem())));
             }
             Attempt::Failed(error) => {
@@ -111,7 +111,9 @@ fn record(
     usage: Usage,
     request: Option<String>,
 ) {
-    let texts = parts.iter().filter_map(|part| if let ReplyPart::Text { text } = part { Some(text.as_str()) } else { None });
+    let texts = parts
+        .iter()
+        .filter_map(|part| if let ReplyPart::Text { text } = part { Some(text.as_str()) } else { None });
     let text = texts.collect::<Vec<_>>().concat();
     let snippet = (!text.trim().is_empty()).then(|| super::take::shortened(&text, 120));
     let reply = ReplyRecord { text, parts, model: model.choice.to_string(), stop, usage, request };

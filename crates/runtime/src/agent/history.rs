@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    CallId, Event, EventBody, Lane, MessageId, Outcome, Part, PermissionId, Repeat, RunId, Timestamp, Todo, ToolCall,
-    ToolResult, Usage,
+    CallId, Event, EventBody, Lane, MessageId, Outcome, Part, PermissionId, Repeat, RunId, Timestamp, Todo,
+    ToolCall, ToolResult, Usage,
     event::{Denial, ReplyRecord, RunMode, StopReason, ToolRecord},
     tool_call::{FileAction, FileNote},
 };
@@ -195,11 +195,16 @@ impl History {
     }
 
     fn take_result(&mut self, record: &ToolRecord) {
-        let Some(open) = self.open.iter_mut().find(|open| open.call.id == record.call && open.result.is_none()) else {
+        let Some(open) =
+            self.open.iter_mut().find(|open| open.call.id == record.call && open.result.is_none())
+        else {
             return;
         };
-        let result =
-            ToolResult { call: record.call.clone(), outcome: record.outcome, content: record.content.clone() };
+        let result = ToolResult {
+            call: record.call.clone(),
+            outcome: record.outcome,
+            content: record.content.clone(),
+        };
         open.result = Some(result);
         if let Some(run) = &mut self.run {
             run.note_result(record);

@@ -4,7 +4,7 @@ use rooftree_protocol::{BlobId, EventBody, Outcome, Part, Timestamp, event::Tool
 use rooftree_store::blob_id;
 use rooftree_tools::{ToolOutput, output};
 
-use super::{Agent, act::Prepared, journal::Commit};
+use super::{Agent, call::Prepared, journal::Commit};
 
 /// Keeps the result of a call. `instead` replaces how it ended, for calls that were cut short.
 pub(super) fn keep(
@@ -41,7 +41,7 @@ pub(super) fn keep(
 
 /// A text a model should not read in one go: head and tail stay, the whole goes into a blob.
 fn cut(agent: &Agent, part: Part, full: &mut Option<BlobId>) -> Part {
-    let limit = agent.limits.result_chars;
+    let limit = agent.kit.limits.result_chars;
     match part {
         Part::Text { text } if output::is_long(&text, limit) => {
             let blob = blob_id(text.as_bytes());

@@ -94,7 +94,9 @@ async fn cancelling_while_a_question_stands_ends_the_run() {
     house.saw(&session, "permission.requested").await;
     house.command(Command::Cancel { session: session.clone() }).await;
     house.finished(&session).await;
-    assert!(house.story(&session).await.contains("tool     Change cancelled: [cancelled]\nended    cancelled"));
+    assert!(
+        house.story(&session).await.contains("tool     Change cancelled: [cancelled]\nended    cancelled")
+    );
     house.verify().await;
 }
 

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 
 use proptest::{prelude::*, test_runner::TestRunner};
 use rooftree_protocol::{
-    CallId, Command, Effect, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId, RunStatus,
-    SessionId, Timestamp, ToolCall, Usage,
+    CallId, Command, Effect, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId,
+    RunStatus, SessionId, Timestamp, ToolCall, Usage,
     command::Reply,
     event::{ClearReason, ReplyPart, ReplyRecord, RunEnd, RunMode, StopReason, ToolRecord},
 };
@@ -156,7 +156,8 @@ fn plan() -> Plan {
         call("Look", json!({"say": "d"})),
         call("Change", json!({"say": "e"})),
     ]);
-    let tools = Toolset::new([Probe::open("Look", Effect::ReadOnly), Probe::open("Change", Effect::LocalMutation)]);
+    let tools =
+        Toolset::new([Probe::open("Look", Effect::ReadOnly), Probe::open("Change", Effect::LocalMutation)]);
     Plan::new([two.on("go").chunk(3), three.on("go"), say("done").on("go").chunk(2)]).tools(tools)
 }
 

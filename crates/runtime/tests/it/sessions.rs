@@ -9,7 +9,10 @@ use rooftree_testkit::{House, Plan};
 
 async fn post(house: &House, to: Address) -> SessionId {
     let parts = vec![Part::text("hello")];
-    match house.command(Command::Post { to, parts, origin: Origin::User, key: None, delivery: Delivery::Queue }).await {
+    match house
+        .command(Command::Post { to, parts, origin: Origin::User, key: None, delivery: Delivery::Queue })
+        .await
+    {
         Reply::Accepted { session, .. } => session,
         other => panic!("{other:?}"),
     }
@@ -33,7 +36,11 @@ async fn an_address_finds_the_latest_session_or_makes_one() {
     house.clock.advance(std::time::Duration::from_secs(1));
     house.post_to(&one, "again").await;
     house.finished_runs(&one, 2).await;
-    assert_eq!(post(&house, Address::LatestOrCreate(new(&house))).await, one, "the latest is the one updated last");
+    assert_eq!(
+        post(&house, Address::LatestOrCreate(new(&house))).await,
+        one,
+        "the latest is the one updated last"
+    );
 }
 
 #[tokio::test]
@@ -54,7 +61,8 @@ async fn an_unknown_or_deleted_session_and_an_unknown_agent_are_refused_in_words
     let session = house.post("x").await;
     house.finished(&session).await;
     house.command(Command::Delete { session: session.clone() }).await;
-    let to = |to| Command::Post { to, parts: vec![], origin: Origin::User, key: None, delivery: Delivery::Queue };
+    let to =
+        |to| Command::Post { to, parts: vec![], origin: Origin::User, key: None, delivery: Delivery::Queue };
     let deleted = house.handle.send(to(Address::Id { id: session.clone() })).await.unwrap_err();
     assert!(deleted.problem().fix.unwrap().contains("sessions restore"));
     let unknown = Address::Create(NewSession { agent: "nobody".into(), ..new(&house) });
@@ -102,7 +110,10 @@ async fn a_watcher_that_comes_late_sees_the_same_events_as_one_that_was_there() 
         }
     }
     assert_eq!(seen, house.events(&session).await);
-    assert_eq!(seen.iter().map(|event| event.id.unwrap()).collect::<Vec<_>>(), (1..=seen.len() as u64).collect::<Vec<_>>());
+    assert_eq!(
+        seen.iter().map(|event| event.id.unwrap()).collect::<Vec<_>>(),
+        (1..=seen.len() as u64).collect::<Vec<_>>()
+    );
     let mut late = house.handle.subscribe(Filter { session: session.clone(), after: 3 });
     assert_eq!(late.next().await.unwrap().id, Some(4));
 }

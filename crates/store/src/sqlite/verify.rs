@@ -115,7 +115,7 @@ fn blobs(connection: &Connection, report: &mut Report) -> Result<u64, Error> {
         count += 1;
         let id: String = row.get(0)?;
         let bytes = row.get_ref(1)?.as_bytes().unwrap_or_default();
-        if chain::blob_name(bytes)?.as_str() != id {
+        if chain::blob_id(bytes).as_str() != id {
             report.violated("I12", id, "its bytes have another name");
         }
     }

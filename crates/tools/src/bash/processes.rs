@@ -118,6 +118,15 @@ impl Processes {
         }
     }
 
+    /// Ends all processes there are and waits until they are gone.
+    pub async fn stop_everything(&self) {
+        let all: Vec<_> = hold(&self.all).clone();
+        all.iter().for_each(|process| process.stop.cancel());
+        for process in all {
+            process.gone.cancelled().await;
+        }
+    }
+
     /// Whether a session may start another one; else the reason.
     pub(crate) fn check_room(&self, session: &SessionId) -> Result<(), String> {
         let all = hold(&self.all);
