@@ -6,7 +6,7 @@ use rooftree_protocol::{ModelChoice, PermissionMode};
 use rooftree_providers::{Catalog, scripted};
 use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock};
 use rooftree_store::Store;
-use rooftree_tools::{Policy, Rule, Toolset, bash::Processes};
+use rooftree_tools::{Policy, Processes, Rule, Toolset};
 
 use crate::{commands::demo, environment::Environment, settings::Settings};
 

@@ -2,6 +2,8 @@
 
 mod asker;
 mod attachment;
+mod begin;
+mod finish;
 mod follow;
 mod input;
 mod outcome;
@@ -19,10 +21,13 @@ use rooftree_runtime::Asking;
 use rooftree_tools::Rule;
 
 pub use self::{
-    follow::{Errand, Job, follow},
+    begin::Errand,
+    finish::Left,
+    follow::{Job, follow},
+    report::Report,
     target::Target,
 };
-use self::{prompt::Said, report::Report};
+use self::prompt::Said;
 use crate::{
     assemble::{self, Plan, Wishes},
     environment::{Environment, variable},
@@ -134,9 +139,18 @@ async fn attempt(
     };
     let runtime = Plan { store, catalog, settings, wishes, asking: asking.in_runtime() }.start();
     let job = Job { errand, target, asking, remarks, input: arguments.input_format };
-    let done = follow(&runtime.handle(), job, view_for(arguments, environment), report).await;
-    runtime.stop().await;
-    done
+    let left = follow(&runtime.handle(), job, view_for(arguments, environment), report).await;
+    match left {
+        Ok(Left::AtOnce(exit)) => Ok(exit),
+        Ok(Left::InOrder(exit)) => {
+            runtime.stop().await;
+            Ok(exit)
+        }
+        Err(problem) => {
+            runtime.stop().await;
+            Err(problem)
+        }
+    }
 }
 
 /// How somebody can be asked.

@@ -1,6 +1,6 @@
 //! Standard input as a program's side of the conversation: one wish per line.
 
-use rooftree_protocol::{Answer, PermissionDecision, PermissionId, PermissionScope};
+use rooftree_protocol::{PermissionDecision, PermissionId, PermissionScope};
 use serde::Deserialize;
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Stdin},
@@ -40,11 +40,6 @@ impl Wish {
             let start: String = String::from_utf8_lossy(line).trim().chars().take(80).collect();
             format!("a line of standard input was not understood: {error}; it begins with: {start}")
         })
-    }
-
-    /// An answer as the runtime takes it.
-    pub fn answer(decision: PermissionDecision, scope: PermissionScope, because: Option<String>) -> Answer {
-        Answer { decision, scope, because }
     }
 }
 

@@ -29,11 +29,6 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message of words alone.
-    pub fn of(text: impl Into<String>) -> Self {
-        Self { text: text.into(), attachments: Vec::new() }
-    }
-
     /// The parts to post; bytes are put into the store.
     pub async fn parts(self, store: &dyn Store) -> Result<Vec<Part>, Problem> {
         let mut parts = Vec::new();

@@ -10,7 +10,7 @@ use tokio::{
     time::{Interval, MissedTickBehavior, interval},
 };
 
-use super::input::{self, Typed};
+use super::input::Typed;
 use crate::terminal::keys::Keys;
 
 /// How often a live view is redrawn while nothing happens.
@@ -44,8 +44,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Listens to signals and, for a program, to standard input; events come with `watch`.
-    pub fn open(subscription: Subscription, reads_lines: bool) -> Result<Self, Problem> {
+    /// Listens to events, to signals, to keys while somebody is asked, and to lines if there are any.
+    pub fn open(subscription: Subscription, input: Option<mpsc::Receiver<Typed>>) -> Result<Self, Problem> {
         let listen = |kind| {
             signal(kind).map_err(|error| {
                 Problem::new(ErrorCode::Internal, "cannot listen for signals").cause(error.to_string())
@@ -56,7 +56,7 @@ impl Sources {
         Ok(Self {
             events: forward(subscription),
             keys: Keys::new(),
-            input: reads_lines.then(input::listen),
+            input,
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hang_up: listen(SignalKind::hangup())?,

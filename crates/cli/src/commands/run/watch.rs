@@ -45,6 +45,16 @@ impl Watch {
         self.awaited.push(message);
     }
 
+    /// Whether any run will do.
+    pub fn takes_any(&self) -> bool {
+        self.any
+    }
+
+    /// The run at work, or the last one.
+    pub fn run(&self) -> Option<&RunId> {
+        self.open.last().or(self.ended.as_ref().map(|(run, _)| run))
+    }
+
     /// Whether a run of ours is at work.
     pub fn is_working(&self) -> bool {
         !self.open.is_empty() || self.any
