@@ -1,9 +1,11 @@
 //! Shows the engine at work without a key: real tools, real store, a model that reads from a script.
 
+mod size;
+
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use rooftree_protocol::{ErrorCode, ModelChoice, Part, Problem, command::NewSession};
+use rooftree_protocol::{ErrorCode, ModelChoice, Part, Problem, SessionId, command::NewSession};
 use rooftree_providers::{
     Model,
     catalog::Opener,
@@ -11,7 +13,8 @@ use rooftree_providers::{
 };
 use rooftree_runtime::Asking;
 
-use super::run::{Asked, Errand, InputFormat, Job, Left, Report, Target, follow};
+use self::size::Size;
+use super::run::{Asked, Errand, InputFormat, Job, Manner, Report, Target, follow};
 use crate::{
     assemble::{self, Plan, Wishes},
     environment::Environment,
@@ -19,7 +22,7 @@ use crate::{
     settings::Settings,
     terminal::{
         line::{Line, Look},
-        view,
+        view, wording,
     },
 };
 
@@ -55,9 +58,10 @@ impl Scenario {
         }
     }
 
-    fn message(self) -> &'static str {
-        match self {
-            Self::Tour => "Look around in this directory and tell me what is here.",
+    fn message(self, size: Size) -> &'static str {
+        match (self, size) {
+            (Self::Tour, Size::Usual) => "Look around in this directory and tell me what is here.",
+            (Self::Tour, Size::Huge) => "Look at the top of this directory and tell me what is here.",
         }
     }
 }
@@ -93,19 +97,18 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     }
     .start();
     let job = Job {
-        errand: Errand::Post(vec![Part::text(scenario.message())]),
+        errand: Errand::Post(vec![Part::text(scenario.message(Size::of(&environment.cwd)))]),
         target: Target::New(new),
         asking: Asked::Nobody,
         input: InputFormat::Text,
         remarks: Vec::new(),
     };
     let left = follow(&runtime.handle(), job, view, &mut Report::of_text()).await?;
-    let exit = match left {
-        Left::AtOnce(exit) => return Ok(exit),
-        Left::InOrder(exit) => exit,
-    };
-    runtime.stop().await;
-    view::choose(environment, view::detail(environment)).conclude(&after());
+    let (session, manner) = (left.session.clone(), left.manner);
+    let exit = left.leave(runtime).await;
+    if manner == Manner::InOrder {
+        view::choose(environment, view::detail(environment)).conclude(&after(&session));
+    }
     Ok(exit)
 }
 
@@ -119,15 +122,16 @@ fn before(environment: &Environment) -> Vec<Line> {
     ]
 }
 
-fn after() -> Vec<Line> {
+fn after(session: &SessionId) -> Vec<Line> {
+    let id = wording::short(session);
     let row = |command: &str, what: &str| {
-        Line::of(Look::Accent, format!("  {command:<38}")).with(Look::Dim, format!(" {what}"))
+        Line::of(Look::Accent, format!("  {command:<40}")).with(Look::Dim, format!(" {what}"))
     };
     vec![
         Line::default(),
         Line::of(Look::Plain, "That was a scripted model; what it found is real. Now try:"),
-        row("rooftree sessions list", "what is kept"),
-        row("rooftree run --continue \"…\"", "talk to the script again"),
+        row(&format!("rooftree sessions show {id}"), "what was kept of it"),
+        row(&format!("rooftree run -s {id} \"Look around\""), "the same once more"),
         row("rooftree run -m scripted/FILE.toml \"…\"", "your own script"),
         row("rooftree run -m PROVIDER/MODEL \"…\"", "a real model, once you have one"),
     ]

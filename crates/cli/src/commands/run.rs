@@ -22,7 +22,7 @@ use rooftree_tools::Rule;
 
 pub use self::{
     begin::Errand,
-    finish::Left,
+    finish::Manner,
     follow::{Job, follow},
     report::Report,
     target::Target,
@@ -139,13 +139,8 @@ async fn attempt(
     };
     let runtime = Plan { store, catalog, settings, wishes, asking: asking.in_runtime() }.start();
     let job = Job { errand, target, asking, remarks, input: arguments.input_format };
-    let left = follow(&runtime.handle(), job, view_for(arguments, environment), report).await;
-    match left {
-        Ok(Left::AtOnce(exit)) => Ok(exit),
-        Ok(Left::InOrder(exit)) => {
-            runtime.stop().await;
-            Ok(exit)
-        }
+    match follow(&runtime.handle(), job, view_for(arguments, environment), report).await {
+        Ok(left) => Ok(left.leave(runtime).await),
         Err(problem) => {
             runtime.stop().await;
             Err(problem)
@@ -204,7 +199,8 @@ fn wishes(arguments: &Arguments, environment: &Environment) -> Result<Wishes, Pr
 /// A session remembers its model; a script must be found again from any other directory.
 fn with_whole_path(mut model: ModelChoice, environment: &Environment) -> ModelChoice {
     if model.provider == "scripted" {
-        model.model = environment.cwd.join(&model.model).to_string_lossy().into_owned();
+        let path = environment.cwd.join(&model.model);
+        model.model = path.canonicalize().unwrap_or(path).to_string_lossy().into_owned();
     }
     model
 }

@@ -1,9 +1,7 @@
 //! Says what came of it: the answer, what was refused, what it cost, how to go on.
 
-use rooftree_protocol::{
-    ErrorCode, Event, EventBody, Problem, RunStatus, Usage,
-    event::RunEnd,
-};
+use rooftree_protocol::{ErrorCode, Event, EventBody, Problem, RunStatus, SessionId, Usage, event::RunEnd};
+use rooftree_runtime::Runtime;
 
 use super::{
     Asked,
@@ -20,12 +18,32 @@ use crate::{
 };
 
 /// How the program leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// With which number.
+    pub exit: Exit,
+    /// Which session it leaves.
+    pub session: SessionId,
+    pub manner: Manner,
+}
+
+/// Whether anything is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum Manner {
     /// Everything that runs is stopped in order first.
-    InOrder(Exit),
+    InOrder,
     /// Nothing is waited for.
-    AtOnce(Exit),
+    AtOnce,
+}
+
+impl Left {
+    /// Stops the runtime, unless nothing is to be waited for: what was running can be resumed.
+    pub async fn leave(self, runtime: Runtime) -> Exit {
+        if self.manner == Manner::InOrder {
+            runtime.stop().await;
+        }
+        self.exit
+    }
 }
 
 /// Says it on both streams.
@@ -54,7 +72,8 @@ pub fn finish(mut following: Following<'_>, ended: Ended) -> Result<Left, Proble
         (Ended::Done, Some(outcome)) => outcome.exit,
         (Ended::Done, None) => Exit::DONE,
     };
-    Ok(if matches!(ended, Ended::AtOnce(_)) { Left::AtOnce(exit) } else { Left::InOrder(exit) })
+    let manner = if matches!(ended, Ended::AtOnce(_)) { Manner::AtOnce } else { Manner::InOrder };
+    Ok(Left { exit, session: following.session.id.clone(), manner })
 }
 
 /// The end of the run; one that was left has none yet and is told as interrupted.
