@@ -22,6 +22,7 @@ mod entry;
 mod exhausted;
 mod fields;
 mod filters;
+mod input;
 mod open;
 mod place;
 mod play;
@@ -30,6 +31,7 @@ mod render;
 mod scene;
 mod script;
 mod weigh;
+mod write;
 
 use std::{
     collections::VecDeque,
@@ -43,8 +45,9 @@ use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{Provider, ReplyStream, Request};
 
-pub use entry::{Call, Entry, FaultKind, call, fail, say};
+pub use entry::{Call, Entry, FaultKind};
 pub use open::opener;
+pub use write::{call, fail, say};
 
 /// How a script waits; the runtime gives its own clock. Not called for pauses of no length.
 pub type Sleeper = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;

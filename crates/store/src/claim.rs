@@ -30,6 +30,7 @@ pub struct Owner {
 
 /// What came of asking for a claim.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "made once per claim and taken apart at once")]
 pub enum ClaimOutcome {
     /// It is ours.
     Granted(Claimed),

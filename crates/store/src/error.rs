@@ -34,13 +34,13 @@ impl Error {
         match self {
             Self::Fenced => Problem::new(ErrorCode::SessionBusy, self.to_string())
                 .fix("follow it with: rooftree sessions events ID --follow"),
-            Self::NoSession(_) => {
-                Problem::new(ErrorCode::SessionNotFound, self.to_string()).fix("rooftree sessions list shows what there is")
+            Self::NoSession(_) => Problem::new(ErrorCode::SessionNotFound, self.to_string())
+                .fix("rooftree sessions list shows what there is"),
+            Self::NameTaken(_) => {
+                Problem::new(ErrorCode::InvalidArguments, self.to_string()).fix("choose another name")
             }
-            Self::NameTaken(_) => Problem::new(ErrorCode::InvalidArguments, self.to_string()).fix("choose another name"),
-            Self::InboxFull(_) => {
-                Problem::new(ErrorCode::InboxFull, self.to_string()).fix("wait until the agent has worked some of it off")
-            }
+            Self::InboxFull(_) => Problem::new(ErrorCode::InboxFull, self.to_string())
+                .fix("wait until the agent has worked some of it off"),
             Self::Full(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())
                 .cause("the disk that holds the database is full")
                 .fix("free some space and run the same command again; nothing accepted was lost"),

@@ -3,18 +3,25 @@
 //! [`Store`] says what any store must do; `conformance` is the suite that proves it;
 //! `sqlite` is the one everybody starts with. Only this crate knows SQL.
 
+mod chain;
 pub mod claim;
 pub mod conformance;
 pub mod error;
+pub mod failpoint;
+mod owner;
 pub mod pending;
 pub mod records;
 pub mod sqlite;
 pub mod store;
 pub mod verify;
 
+pub use chain::blob_id;
 pub use claim::{Claim, ClaimOutcome, Claimed, Owner};
 pub use error::Error;
 pub use pending::Pending;
-pub use records::{Batch, CommandRow, InboxItem, NewSessionRow, Post, Posted, SearchHit, SessionFilter, SessionPatch, TaskRow, TaskStatus};
+pub use records::{
+    Batch, CommandRow, InboxItem, NewSessionRow, Post, Posted, SearchHit, SessionFilter, SessionPatch,
+    TaskRow, TaskStatus,
+};
 pub use sqlite::SqliteStore;
 pub use store::Store;

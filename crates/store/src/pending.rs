@@ -24,6 +24,19 @@ impl<T> Pending<T> {
         (tx, Self(rx))
     }
 
+    /// An answer that is known already.
+    pub fn ready(answer: Result<T, Error>) -> Self {
+        let (tx, pending) = Self::new();
+        // The other end is held right here.
+        let _ = tx.send(answer);
+        pending
+    }
+
+    /// Blocks the thread until the answer is there; only for threads of a store's own.
+    pub(crate) fn wait(self) -> Result<T, Error> {
+        self.0.blocking_recv().unwrap_or_else(|_| Err(closed()))
+    }
+
     /// Says on purpose that nobody waits for this one.
     pub fn later(self) {}
 }
@@ -32,8 +45,10 @@ impl<T> Future for Pending<T> {
     type Output = Result<T, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0)
-            .poll(cx)
-            .map(|answer| answer.unwrap_or_else(|_| Err(Error::Failed("the store was closed".into()))))
+        Pin::new(&mut self.0).poll(cx).map(|answer| answer.unwrap_or_else(|_| Err(closed())))
     }
+}
+
+fn closed() -> Error {
+    Error::Failed("the store was closed".into())
 }

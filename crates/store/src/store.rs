@@ -4,8 +4,8 @@ use rooftree_protocol::{BlobId, Command, Event, Lane, SessionId, Timestamp};
 use tokio::sync::watch;
 
 use crate::{
-    Batch, Claim, ClaimOutcome, CommandRow, InboxItem, NewSessionRow, Owner, Pending, Post, Posted, SearchHit,
-    SessionFilter, SessionPatch, TaskRow, verify::Report,
+    Batch, Claim, ClaimOutcome, CommandRow, InboxItem, NewSessionRow, Owner, Pending, Post, Posted,
+    SearchHit, SessionFilter, SessionPatch, TaskRow, verify::Report,
 };
 use rooftree_protocol::Session;
 
@@ -37,7 +37,13 @@ pub trait Store: Send + Sync {
     /// Takes the exclusive right to work on a session until `until`. Granted if nobody holds
     /// it, its lease is over at `now`, or its holder is a dead process of this host. Each
     /// grant has a higher fence and a new random token.
-    fn claim(&self, session: &SessionId, owner: &Owner, now: Timestamp, until: Timestamp) -> Pending<ClaimOutcome>;
+    fn claim(
+        &self,
+        session: &SessionId,
+        owner: &Owner,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Pending<ClaimOutcome>;
 
     /// Keeps a claim alive.
     fn renew(&self, claim: &Claim, until: Timestamp) -> Pending<()>;

@@ -15,7 +15,7 @@ struct Need {
 }
 
 /// Grows with the tests that need more, and only with them.
-const NEEDS: &[Need] = &[Need { program: "bash", package: "bash" }, Need { program: "git", package: "git" }];
+const NEEDS: &[Need] = &[Need { program: "bash", package: "bash" }];
 
 /// Parts of the toolchain that some installations leave out.
 const COMPONENTS: &[&str] = &["rustfmt", "clippy"];

@@ -24,24 +24,21 @@ pub fn test_modules(text: &str) -> Vec<String> {
 fn without_comments_and_literals(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
-    let mut previous = ' ';
     while let Some(first) = rest.chars().next() {
-        let blanked = length_of_noise(rest, previous);
+        let blanked = length_of_noise(rest);
         let (taken, after) = rest.split_at(blanked.unwrap_or(first.len_utf8()));
         if blanked.is_some() {
             blank(taken, &mut code);
         } else {
             code.push_str(taken);
         }
-        previous = taken.chars().next_back().unwrap_or(' ');
         rest = after;
     }
     code
 }
 
 /// How many bytes at the start of `rest` are a comment or a literal; none if it is code.
-fn length_of_noise(rest: &str, previous: char) -> Option<usize> {
-    let in_word = previous.is_alphanumeric() || previous == '_';
+fn length_of_noise(rest: &str) -> Option<usize> {
     if rest.starts_with("//") {
         return Some(rest.find('\n').unwrap_or(rest.len()));
     }
@@ -51,7 +48,7 @@ fn length_of_noise(rest: &str, previous: char) -> Option<usize> {
     if rest.starts_with('"') {
         return Some(quoted(rest, '"'));
     }
-    if rest.starts_with('r') && !in_word {
+    if rest.starts_with('r') {
         return raw_string(rest);
     }
     rest.starts_with('\'').then(|| character(rest)).flatten()
@@ -135,6 +132,8 @@ mod tests {
             ("a /* crate::x\n*/ b", "a\n b"),
             (r#"f("crate::x \" y", z)"#, "f(, z)"),
             ("f(r#\"a\"b\"#, z)", "f(, z)"),
+            ("f(br\"\\\", z)", "f(b, z)"),
+            ("for r in rows { r#type }", "for r in rows { r#type }"),
             ("f('\"', '\\'', z)", "f(, , z)"),
             ("fn f<'a>(x: &'a str) {}", "fn f<'a>(x: &'a str) {}"),
         ];

@@ -29,7 +29,7 @@ pub(crate) fn answer(script: &Script, request: &Arc<Request>) -> Vec<Step> {
     };
     let pacing = choice.rule.entry.pacing.or(script.header.pacing);
     // A template that cannot be filled in is the script's fault: asking again does not help.
-    let refuse = |flaw: Flaw| fail_steps(Error::Refused(flaw.problem(&script.name).to_string()), pacing);
+    let refuse = |flaw: Flaw| fail_steps(refusal(flaw, script), pacing);
     match &choice.rule.entry.fault {
         None => {
             reply(script, request, &choice, choice.rule).map_or_else(refuse, |reply| steps(reply, pacing))
@@ -42,6 +42,11 @@ pub(crate) fn answer(script: &Script, request: &Arc<Request>) -> Vec<Step> {
         }
         Some(fault) => fail_steps(error(fault, script), pacing),
     }
+}
+
+fn refusal(flaw: Flaw, script: &Script) -> Error {
+    let problem = flaw.problem(&script.name);
+    Error::Refused(format!("{}; {}", problem.message, problem.fix.unwrap_or_default()))
 }
 
 fn reply(script: &Script, request: &Arc<Request>, choice: &Choice<'_>, rule: &Rule) -> Result<Reply, Flaw> {

@@ -3,7 +3,7 @@
 use crate::{Error, ModelMessage, Request};
 
 use super::{
-    conversation::{last_text, replies},
+    conversation::{last_text, replies, shorten},
     script::Script,
 };
 
@@ -13,8 +13,9 @@ pub(crate) fn exhausted(script: &Script, request: &Request) -> Error {
     let turn = replies(request).saturating_add(1);
     let kind = match request.messages.last().map(|message| &**message) {
         Some(ModelMessage::Results(_)) => "tool results",
-        Some(_) => "user message",
-        None => "no message at all",
+        Some(ModelMessage::User(_)) => "user message",
+        Some(ModelMessage::Assistant { .. }) => "its own reply",
+        None => "there is none",
     };
     let last = quote(&shorten(&last_text(request), 160));
     let attempt = match request.attempt {
@@ -66,12 +67,4 @@ fn known(script: &Script, request: &Request) -> String {
 
 fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
-}
-
-/// At most so many characters; what is left out is shown by `…`.
-pub(crate) fn shorten(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
-        None => text.to_owned(),
-    }
 }

@@ -162,9 +162,10 @@ fn article(value: &DeValue<'_>) -> String {
 
 /// The known word that a person most likely meant, if any is close.
 fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
-    let near = known.iter().map(|candidate| (distance(word, candidate), *candidate)).min()?;
     let allowed = (word.chars().count() / 3).clamp(1, 3);
-    (near.0 <= allowed || near.1.starts_with(word) || word.starts_with(near.1)).then_some(near.1)
+    let close = known.iter().map(|candidate| (distance(word, candidate), *candidate)).min();
+    let close = close.filter(|(letters, _)| *letters <= allowed).map(|(_, candidate)| candidate);
+    close.or_else(|| known.iter().copied().find(|candidate| candidate.starts_with(word)))
 }
 
 /// How many letters must be added, taken away or changed to get from one word to the other.

@@ -37,7 +37,7 @@ fn line(text: &str, number: i64) -> Value {
 
 /// At most so many characters; what is left out is shown by `…`.
 fn cut(text: &str, characters: usize) -> String {
-    super::exhausted::shorten(text, characters)
+    super::conversation::shorten(text, characters)
 }
 
 /// What stands behind the last slash.

@@ -9,7 +9,8 @@ use toml::{
 
 use super::{
     entry::{Call, Entry, Fault, FaultKind, Header, Pacing, Shape, Tokens, When, Words},
-    fields::{Fields, passage, whole},
+    fields::Fields,
+    input::shape,
     place::{Flaw, Place},
 };
 
@@ -35,10 +36,10 @@ const REPLY: &[&str] = &[
     "limit",
     "cut_after",
 ];
-/// Keys that only make sense beside `error`.
+/// Keys of a reply that a failure cannot have.
+const ONLY_REPLIES: &[&str] = &["text", "thinking", "signature", "call", "stop", "chunk", "pace", "usage"];
+/// Keys of a failure that a reply cannot have.
 const ONLY_ERRORS: &[&str] = &["message", "retry_after", "limit", "cut_after"];
-/// Keys that make no sense beside `error`; a cut stream may carry text and thinking.
-const ONLY_REPLIES: &[&str] = &["call", "stop", "signature", "usage"];
 const CALL: &[&str] = &["tool", "input"];
 const USAGE: &[&str] = &["input", "output", "cache_read", "cache_write", "reasoning", "cost_usd"];
 const STOPS: [(&str, StopReason); 4] = [
@@ -56,8 +57,11 @@ pub(crate) fn read(source: &str) -> Result<(Header, Vec<Entry>), Flaw> {
     })?;
     let top = Fields::of_document(source, document.get_ref(), &["script", "reply"])?;
     let header = top.value("script").map_or(Ok(Header::default()), |value| header(source, value))?;
-    let entries = top.tables("reply")?.iter().map(|value| entry(source, value)).collect::<Result<_, _>>()?;
-    Ok((header, entries))
+    let entries = top.tables("reply")?;
+    if entries.is_empty() {
+        return Err(Flaw::new(top.place(), "the script has no [[reply]]"));
+    }
+    Ok((header, entries.iter().map(|value| entry(source, value)).collect::<Result<_, _>>()?))
 }
 
 fn header(source: &str, value: &Spanned<DeValue<'_>>) -> Result<Header, Flaw> {
@@ -68,11 +72,7 @@ fn header(source: &str, value: &Spanned<DeValue<'_>>) -> Result<Header, Flaw> {
 fn entry(source: &str, value: &Spanned<DeValue<'_>>) -> Result<Entry, Flaw> {
     let fields = Fields::of(source, value, REPLY)?;
     let fault = fault(&fields)?;
-    let misplaced = if fault.is_some() { ONLY_REPLIES } else { ONLY_ERRORS };
-    if let Some(key) = misplaced.iter().find(|key| fields.value(key).is_some()) {
-        let beside = if fault.is_some() { "cannot stand beside" } else { "needs" };
-        return Err(Flaw::new(fields.place_of(key), format!("`{key}` {beside} `error`")));
-    }
+    refuse_misplaced(&fields, fault.as_ref().map(|fault| fault.kind))?;
     Ok(Entry {
         place: fields.place(),
         when: when(&fields)?,
@@ -81,6 +81,35 @@ fn entry(source: &str, value: &Spanned<DeValue<'_>>) -> Result<Entry, Flaw> {
         pacing: pacing(&fields)?,
         tokens: tokens(source, &fields)?,
     })
+}
+
+/// Refuses keys that would have no effect, because silence would hide a mistake.
+fn refuse_misplaced(fields: &Fields<'_>, kind: Option<FaultKind>) -> Result<(), Flaw> {
+    let is_given = |key: &&&str| fields.value(key).is_some();
+    let Some(kind) = kind else {
+        if let Some(key) = ONLY_ERRORS.iter().find(is_given) {
+            return Err(Flaw::new(fields.place_of(key), format!("`{key}` needs an `error` beside it")));
+        }
+        if ["text", "thinking", "call"].iter().all(|key| fields.value(key).is_none()) {
+            return Err(Flaw::new(fields.place(), "the reply says nothing")
+                .fix("add text, thinking, a call or an error"));
+        }
+        return Ok(());
+    };
+    let allowed: &[&str] = match kind {
+        FaultKind::RateLimit | FaultKind::Overloaded => &["retry_after"],
+        FaultKind::TooLong => &["limit"],
+        FaultKind::Unauthorized | FaultKind::Refused | FaultKind::Broken => &["message"],
+        FaultKind::Cut => &["cut_after", "text", "thinking", "chunk", "pace"],
+    };
+    let misplaced = |key: &&&str| is_given(key) && !allowed.contains(*key);
+    match ONLY_REPLIES.iter().chain(ONLY_ERRORS).find(misplaced) {
+        Some(key) => {
+            Err(Flaw::new(fields.place_of(key), format!("`{key}` has no effect beside this `error`"))
+                .fix(format!("this error knows: {}", allowed.join(", "))))
+        }
+        None => Ok(()),
+    }
 }
 
 fn when(fields: &Fields<'_>) -> Result<When, Flaw> {
@@ -147,34 +176,59 @@ fn tool_call(source: &str, value: &Spanned<DeValue<'_>>) -> Result<Call, Flaw> {
     Ok(Call { tool, input })
 }
 
-fn shape(source: &str, value: &Spanned<DeValue<'_>>) -> Result<Shape, Flaw> {
-    let refused = |what: &str| Flaw::new(Place::of(source, value.span().start), what);
-    Ok(match value.get_ref() {
-        DeValue::String(_) => Shape::Text(passage(source, value).unwrap_or_default()),
-        DeValue::Boolean(flag) => Shape::Fixed(Value::Bool(*flag)),
-        DeValue::Integer(_) => match whole(value.get_ref()) {
-            Some(number) => Shape::Fixed(number.into()),
-            None => return Err(refused("the number is too large")),
-        },
-        DeValue::Float(number) => {
-            match number.as_str().parse::<f64>().ok().and_then(serde_json::Number::from_f64) {
-                Some(number) => Shape::Fixed(Value::Number(number)),
-                None => return Err(refused("JSON has no such number")),
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flaw_names_its_place_and_the_likely_remedy() {
+        let table = [
+            ("", 1, 1, "the script has no [[reply]]", ""),
+            ("[[reply]]\ntext = ", 2, 8, "not valid TOML", ""),
+            ("[[reply]]\ntextt = \"a\"", 2, 1, "unknown key `textt`", "did you mean `text`?"),
+            ("[[replies]]\ntext = \"a\"", 1, 3, "unknown key `replies`", "known keys here: script, reply"),
+            ("[reply]\ntext = \"a\"", 1, 1, "`reply` must be a list of tables", "write [[reply]]"),
+            (
+                "[script]\nmodel = 1\n[[reply]]\ntext=\"\"",
+                2,
+                1,
+                "unknown key `model`",
+                "known keys here: window",
+            ),
+            ("[[reply]]\ntext = 5", 2, 8, "`text` must be a string, found an integer", ""),
+            ("[[reply]]\ntext = \"a\"\nturn = 0", 3, 8, "`turn` counts from 1", ""),
+            ("[[reply]]\ntext = \"a\"\ndelay = 5", 3, 9, "`delay` must be a duration", "\"15ms\""),
+            ("[[reply]]\ntext = \"a\"\ndelay = \"soon\"", 3, 9, "`delay` is not a duration", "\"15ms\""),
+            (
+                "[[reply]]\nerror = \"ratelimit\"",
+                2,
+                9,
+                "`error` cannot be `ratelimit`",
+                "did you mean `rate_limit`?",
+            ),
+            ("[[reply]]\nagent = \"a\"", 1, 1, "the reply says nothing", "add text"),
+            ("[[reply]]\ntext = \"a\"\nretry_after = \"1s\"", 3, 15, "needs an `error`", ""),
+            (
+                "[[reply]]\nerror = \"broken\"\ntext = \"a\"",
+                3,
+                8,
+                "has no effect",
+                "this error knows: message",
+            ),
+            ("[[reply]]\n[[reply.call]]\ninput = {}", 2, 1, "names no tool", "tool = "),
+            (
+                "[[reply]]\n[[reply.call]]\ntool = \"A\"\ninput = {a = 1979-05-27}",
+                4,
+                14,
+                "no dates",
+                "quotes",
+            ),
+        ];
+        for (text, line, column, what, fix) in table {
+            let flaw = read(text).unwrap_err();
+            assert_eq!(flaw.place, Place { line, column }, "{text}\n{flaw:?}");
+            assert!(flaw.what.contains(what), "{text}\n{flaw:?}");
+            assert!(flaw.fix.unwrap_or_default().contains(fix), "{text}");
         }
-        DeValue::Datetime(_) => return Err(refused("JSON has no dates").fix("put it in quotes")),
-        DeValue::Array(items) => {
-            Shape::List(items.iter().map(|item| shape(source, item)).collect::<Result<_, _>>()?)
-        }
-        DeValue::Table(table) => {
-            // The parser sorts keys by name; what a model writes has the order it was written in.
-            let mut fields: Vec<_> = table.iter().collect();
-            fields.sort_by_key(|(key, _)| key.span().start);
-            let read = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
-                let key: &std::borrow::Cow<'_, str> = key.get_ref();
-                Ok((key.to_string(), shape(source, value)?))
-            };
-            Shape::Table(fields.into_iter().map(read).collect::<Result<_, Flaw>>()?)
-        }
-    })
+    }
 }

@@ -1,13 +1,12 @@
 //! Fills the templates of a script in. They are compiled once, when the script is read.
 
-use std::borrow::Cow;
-
 use minijinja::{Environment, UndefinedBehavior, Value};
 
 use super::{
     entry::Shape,
     filters,
     place::{Flaw, Passage},
+    scene::Scene,
 };
 
 /// All templates of a script, known by their own text.
@@ -28,14 +27,34 @@ impl Default for Templates {
 impl Templates {
     /// Compiles a passage if it is a template.
     pub(crate) fn learn(&mut self, passage: &Passage) -> Result<(), Flaw> {
-        let source = match Kind::of(&passage.text) {
+        let text = passage.text.as_str();
+        let source = match Kind::of(text) {
             Kind::Plain => return Ok(()),
-            Kind::Template => Cow::Borrowed(passage.text.as_str()),
-            Kind::Expression(inner) => Cow::Owned(format!("{{% set it = {inner} %}}")),
+            // The template language drops one line break at the end; ours says what is written.
+            Kind::Template if text.ends_with('\n') => format!("{text}\n"),
+            Kind::Template => text.to_owned(),
+            Kind::Expression(inner) => format!("{{% set it = {inner} %}}"),
         };
-        self.environment
-            .add_template_owned(passage.text.clone(), source.into_owned())
-            .map_err(|error| complain(passage, &error))
+        let added = self.environment.add_template_owned(passage.text.clone(), source);
+        added.map_err(|error| complain(passage, &error))?;
+        self.refuse_unknown(passage)
+    }
+
+    /// A misspelt variable is better found when the script is read than in the middle of a run.
+    fn refuse_unknown(&self, passage: &Passage) -> Result<(), Flaw> {
+        let template =
+            self.environment.get_template(&passage.text).map_err(|error| complain(passage, &error))?;
+        let is_known = |name: &str| {
+            Scene::VARIABLES.contains(&name) || self.environment.globals().any(|(global, _)| global == name)
+        };
+        match template.undeclared_variables(false).into_iter().filter(|name| !is_known(name)).min() {
+            None => Ok(()),
+            Some(name) => {
+                let line = passage.text.lines().position(|line| line.contains(&name)).unwrap_or(0);
+                let what = format!("templates do not know `{name}`");
+                Err(Flaw::new(passage.place_of_line(line + 1), what).fix(variables()))
+            }
+        }
     }
 
     /// Compiles all templates in a call's input.
@@ -86,13 +105,14 @@ impl Templates {
         let captured = captured.map_err(|error| complain(passage, &error))?;
         let value = captured.state().lookup("it").filter(|value| !value.is_undefined());
         value.ok_or_else(|| {
-            Flaw::new(passage.place, format!("`{}` has no value here", passage.text)).fix(VARIABLES)
+            Flaw::new(passage.place, format!("`{}` has no value here", passage.text)).fix(variables())
         })
     }
 }
 
-const VARIABLES: &str = "templates know agent, turn, attempt, user, last, results, all, calls and tools; \
-                         `default(…)` helps where a value may be missing";
+fn variables() -> String {
+    format!("templates know {}; `default(…)` helps where a value may be missing", Scene::VARIABLES.join(", "))
+}
 
 /// What a passage of a script is.
 enum Kind<'a> {
@@ -122,5 +142,6 @@ fn complain(passage: &Passage, error: &minijinja::Error) -> Flaw {
         None => error.kind().to_string(),
     };
     let line = passage.text.lines().nth(error.line().unwrap_or(1).saturating_sub(1)).unwrap_or_default();
-    Flaw::new(place, format!("template `{}`: {reason}", super::exhausted::shorten(line, 80))).fix(VARIABLES)
+    Flaw::new(place, format!("template `{}`: {reason}", super::conversation::shorten(line, 80)))
+        .fix(variables())
 }

@@ -59,6 +59,10 @@ impl Object for Scene {
 }
 
 impl Scene {
+    /// Every name a template may use.
+    pub(crate) const VARIABLES: [&'static str; 9] =
+        ["agent", "turn", "attempt", "user", "last", "results", "all", "calls", "tools"];
+
     fn user(&self) -> Option<Value> {
         let user = self
             .request

@@ -160,3 +160,85 @@ fn pattern(passage: &Passage) -> Result<Regex, Flaw> {
         Flaw::new(passage.place, format!("`{}` is not a regular expression: {reason}", passage.text))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scripted::read::read;
+
+    fn compile(text: &str) -> Result<Script, Flaw> {
+        let (header, entries) = read(text)?;
+        Script::compile("test.toml", header, entries)
+    }
+
+    #[test]
+    fn entries_are_numbered_in_order_for_each_agent_and_each_opening() {
+        let script = compile(
+            r#"
+            [[reply]]
+            text = "1"
+            [[reply]]
+            agent = "a"
+            text = "a1"
+            times = 3
+            [[reply]]
+            error = "broken"
+            [[reply]]
+            text = "2"
+            [[reply]]
+            on = "x"
+            text = "x1"
+            [[reply]]
+            agent = "A"
+            text = "a4"
+            [[reply]]
+            turn = 7
+            text = "7"
+            [[reply]]
+            text = "8"
+            "#,
+        )
+        .unwrap();
+        let turns: Vec<String> = script
+            .rules
+            .iter()
+            .map(|rule| {
+                let text = rule.entry.words.text.as_ref().map_or("error", |passage| passage.text.as_str());
+                format!("{text} at {}-{}", rule.turns.start(), rule.turns.end())
+            })
+            .collect();
+        let expected = [
+            "x1 at 1-1",
+            "a1 at 1-3",
+            "a4 at 4-4",
+            "error at 2-2",
+            "1 at 1-1",
+            "2 at 2-2",
+            "7 at 7-7",
+            "8 at 8-8",
+        ];
+        assert_eq!(turns, expected);
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_when_the_script_is_read() {
+        let table = [
+            (
+                "[[reply]]\ntext='a'\n[[reply]]\nturn=1\ntext='b'",
+                3,
+                "turn 1 already has a reply, from line 1",
+            ),
+            ("[[reply]]\ntimes=3\ntext='a'\n[[reply]]\nturn=2\ntext='b'", 4, "turn 2 already has a reply"),
+            ("[[reply]]\nmatch='('\ntext='a'", 2, "not a regular expression: unclosed group"),
+            ("[[reply]]\ntext='{{ a'", 2, "template `{{ a`"),
+            ("[[reply]]\ntext=\"\"\"\nfine\n{{ resluts }}\"\"\"", 4, "templates do not know `resluts`"),
+            ("[[reply]]\ntext='{% set a = 1 %}{{ a + b + range(2) }}'", 2, "templates do not know `b`"),
+            ("[[reply]]\n[[reply.call]]\ntool='T'\ninput={a=['{% if %}']}", 4, "template `{% if %}`"),
+        ];
+        for (text, line, what) in table {
+            let Err(flaw) = compile(text) else { panic!("{text} should be refused") };
+            assert_eq!(flaw.place.line, line, "{text}\n{flaw:?}");
+            assert!(flaw.what.contains(what), "{text}\n{flaw:?}");
+        }
+    }
+}

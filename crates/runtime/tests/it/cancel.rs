@@ -1,0 +1,78 @@
+//! Stopping: in a model call, in a tool, with mail waiting, and by closing the house.
+
+use std::time::Duration;
+
+use rooftree_protocol::{Command, Effect, RunStatus};
+use rooftree_providers::scripted::{call, say};
+use rooftree_testkit::{Plan, Probe};
+use rooftree_tools::Toolset;
+use serde_json::json;
+
+#[tokio::test]
+async fn cancelling_a_model_call_keeps_what_was_said_and_the_queue() {
+    let first = say("one two three four").chunk(4).pace(Duration::from_secs(60));
+    let house = Plan::new([first, say("second answer")]).build();
+    let session = house.post("first").await;
+    house.until(&session, "a delta", |event| event.body.name() == "message.delta").await;
+    house.post_to(&session, "second").await;
+    house.command(Command::Cancel { session: session.clone() }).await;
+    let end = house.finished(&session).await;
+    assert_eq!(end.status, RunStatus::Cancelled);
+    house.finished_runs(&session, 2).await;
+    assert_eq!(
+        house.story(&session).await,
+        "user     first\nmodel    \"one \"\nended    cancelled, 1 turns\n\
+         user     second\nmodel    \"second answer\"\nended    completed, 1 turns"
+    );
+    house.verify().await;
+}
+
+#[tokio::test]
+async fn cancelling_a_tool_stops_it_and_gives_every_call_a_result() {
+    let (step, keeper) = Probe::gated("Step", Effect::LocalMutation);
+    let calls = [call("Step", json!({"say": "a"})), call("Step", json!({"say": "b"}))];
+    let house = Plan::new([say("").calls(calls)]).tools(Toolset::new([step])).build();
+    let session = house.post("go").await;
+    house.saw(&session, "tool.started").await;
+    house.command(Command::Cancel { session: session.clone() }).await;
+    house.finished(&session).await;
+    assert_eq!(
+        house.story(&session).await,
+        r#"user     go
+model    Step {"say":"a"} + Step {"say":"b"}
+tool     Step cancelled: stopped half-way
+tool     Step cancelled: [cancelled]
+ended    cancelled, 1 turns"#
+    );
+    assert_eq!(keeper.started(), 1);
+    house.verify().await;
+}
+
+#[tokio::test]
+async fn closing_the_house_pauses_a_run_and_reopening_resumes_it() {
+    let (look, _held) = Probe::gated("Look", Effect::ReadOnly);
+    let script = || [say("looking").calls([call("Look", json!({"say": "seen"}))]), say("done")];
+    let house = Plan::new(script()).tools(Toolset::new([look])).build();
+    let session = house.post("go").await;
+    house.saw(&session, "tool.started").await;
+    let house = house.reopen(Plan::new(script()).tools(Toolset::new([Probe::open("Look", Effect::ReadOnly)]))).await;
+    assert_eq!(house.recover().await, 1);
+    house.finished(&session).await;
+    assert_eq!(
+        house.story(&session).await,
+        "user     go\nmodel    \"looking\" Look {\"say\":\"seen\"}\ntool     Look done: seen\nmodel    \"done\"\nended    completed, 2 turns"
+    );
+    // The stored reply was not asked for again.
+    assert_eq!(house.model.requests().len(), 1);
+    house.verify().await;
+}
+
+#[tokio::test]
+async fn a_cancel_for_a_resting_session_changes_nothing() {
+    let house = Plan::new([say("one"), say("two")]).build();
+    let session = house.post("a").await;
+    house.finished(&session).await;
+    house.command(Command::Cancel { session: session.clone() }).await;
+    house.post_to(&session, "b").await;
+    assert_eq!(house.finished_runs(&session, 2).await.status, RunStatus::Completed);
+}

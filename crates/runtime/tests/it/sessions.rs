@@ -1,0 +1,107 @@
+//! Finding, branching and keeping sessions.
+
+use rooftree_protocol::{
+    Command, Origin, Part, SessionId,
+    command::{Address, Delivery, NewSession, Reply},
+};
+use rooftree_providers::{ModelMessage, scripted::say};
+use rooftree_testkit::{House, Plan};
+
+async fn post(house: &House, to: Address) -> SessionId {
+    let parts = vec![Part::text("hello")];
+    match house.command(Command::Post { to, parts, origin: Origin::User, key: None, delivery: Delivery::Queue }).await {
+        Reply::Accepted { session, .. } => session,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn new(house: &House) -> NewSession {
+    NewSession { agent: "lead".into(), cwd: house.path().into(), name: None, model: None }
+}
+
+#[tokio::test]
+async fn an_address_finds_the_latest_session_or_makes_one() {
+    let house = Plan::new([say("hi").matching(".*")]).build();
+    let one = post(&house, Address::LatestOrCreate(new(&house))).await;
+    house.finished(&one).await;
+    house.clock.advance(std::time::Duration::from_secs(1));
+    let two = post(&house, Address::Create(new(&house))).await;
+    house.finished(&two).await;
+    assert_ne!(one, two);
+    assert_eq!(post(&house, Address::Latest { agent: "Lead".into() }).await, two);
+    house.clock.advance(std::time::Duration::from_secs(1));
+    house.post_to(&one, "again").await;
+    house.finished_runs(&one, 2).await;
+    assert_eq!(post(&house, Address::LatestOrCreate(new(&house))).await, one, "the latest is the one updated last");
+}
+
+#[tokio::test]
+async fn a_connector_key_is_the_same_session_after_a_restart() {
+    let house = Plan::new([say("hi").matching(".*")]).build();
+    let key = || "telegram/42/7".to_owned();
+    let address = |house: &House| Address::Connector { key: key(), new: new(house) };
+    let first = post(&house, address(&house)).await;
+    house.finished(&first).await;
+    let house = house.reopen(Plan::new([say("hi").matching(".*")])).await;
+    assert_eq!(post(&house, address(&house)).await, first);
+    house.finished_runs(&first, 2).await;
+}
+
+#[tokio::test]
+async fn an_unknown_or_deleted_session_and_an_unknown_agent_are_refused_in_words() {
+    let house = Plan::new([say("hi")]).build();
+    let session = house.post("x").await;
+    house.finished(&session).await;
+    house.command(Command::Delete { session: session.clone() }).await;
+    let to = |to| Command::Post { to, parts: vec![], origin: Origin::User, key: None, delivery: Delivery::Queue };
+    let deleted = house.handle.send(to(Address::Id { id: session.clone() })).await.unwrap_err();
+    assert!(deleted.problem().fix.unwrap().contains("sessions restore"));
+    let unknown = Address::Create(NewSession { agent: "nobody".into(), ..new(&house) });
+    assert!(house.handle.send(to(unknown)).await.unwrap_err().problem().fix.unwrap().contains("lead"));
+    house.command(Command::Restore { session: session.clone() }).await;
+    house.post_to(&session, "back").await;
+}
+
+#[tokio::test]
+async fn a_fork_reads_what_its_parent_had_read_and_leaves_it_alone() {
+    let house = Plan::new([say("blue"), say("you asked for the colour"), say("parent goes on").turn(2)]).build();
+    let parent = house.post("my colour is blue").await;
+    house.finished(&parent).await;
+    let before = house.events(&parent).await;
+    let Reply::Session(fork) =
+        house.command(Command::Fork { session: parent.clone(), at: None, name: Some("branch".into()) }).await
+    else {
+        panic!()
+    };
+    house.post_to(&fork.id, "which one?").await;
+    house.finished_runs(&fork.id, 2).await;
+    let requests = house.model.requests();
+    let Some(ModelMessage::User(parts)) = requests[1].messages.first().map(AsRef::as_ref) else { panic!() };
+    assert_eq!(parts, &[Part::text("my colour is blue")]);
+    assert_eq!(house.events(&parent).await, before, "the parent's journal is untouched");
+    assert_eq!(house.events(&fork.id).await[..before.len()], before[..], "the fork refers to it");
+    house.verify().await;
+}
+
+#[tokio::test]
+async fn a_watcher_that_comes_late_sees_the_same_events_as_one_that_was_there() {
+    use rooftree_runtime::Filter;
+    let house = Plan::new([say("one"), say("two")]).build();
+    let session = house.post("a").await;
+    let mut early = house.handle.subscribe(Filter { session: session.clone(), after: 0 });
+    let mut seen = Vec::new();
+    loop {
+        let event = early.next().await.unwrap();
+        let last = event.body.name() == "run.completed";
+        if event.id.is_some() {
+            seen.push(event.as_ref().clone());
+        }
+        if last {
+            break;
+        }
+    }
+    assert_eq!(seen, house.events(&session).await);
+    assert_eq!(seen.iter().map(|event| event.id.unwrap()).collect::<Vec<_>>(), (1..=seen.len() as u64).collect::<Vec<_>>());
+    let mut late = house.handle.subscribe(Filter { session: session.clone(), after: 3 });
+    assert_eq!(late.next().await.unwrap().id, Some(4));
+}

@@ -1,0 +1,38 @@
+//! Todo lists: per session, shown to the model only when they change, kept over a restart.
+
+use rooftree_providers::scripted::{call, say};
+use rooftree_testkit::Plan;
+use serde_json::json;
+
+fn tools() -> rooftree_tools::Toolset {
+    use rooftree_tools::bash::Processes;
+    rooftree_tools::builtin::builtin(std::sync::Arc::new(Processes::new(|| 7)))
+}
+
+#[tokio::test]
+async fn the_todo_state_is_appended_only_when_the_list_changed() {
+    let list = || json!({"todos": [{"content": "look", "status": "completed"}, {"content": "mend", "status": "in_progress"}]});
+    let write = || say("").calls([call("TodoWrite", list())]);
+    let house = Plan::new([write(), write(), say("done")]).tools(tools()).build();
+    let session = house.post("go").await;
+    house.finished(&session).await;
+    let results: Vec<String> = house
+        .events(&session)
+        .await
+        .into_iter()
+        .filter_map(|event| match event.body {
+            rooftree_protocol::EventBody::ToolCompleted(record) => {
+                Some(rooftree_protocol::message::text_of(&record.content))
+            }
+            _ => None,
+        })
+        .collect();
+    assert!(results[0].contains("<todo-state>") && results[0].contains("✅") && results[0].contains("🔄"), "{results:?}");
+    assert!(!results[1].contains("<todo-state>") && results[1].contains("unchanged"), "{results:?}");
+    assert_eq!(house.story(&session).await.matches("todos    2").count(), 1);
+
+    let house = house.reopen(Plan::new([write().turn(4), say("still the same").turn(5)]).tools(tools())).await;
+    house.post_to(&session, "and now?").await;
+    house.finished_runs(&session, 2).await;
+    assert_eq!(house.story(&session).await.matches("todos    2").count(), 1, "the list survived the restart");
+}

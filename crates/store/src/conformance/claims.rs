@@ -1,0 +1,121 @@
+//! Claims: one owner at a time, and nobody writes without being it.
+
+use rooftree_protocol::{Command, Lane, Timestamp};
+
+use super::{fixture::*, list};
+use crate::{Batch, Claim, ClaimOutcome, Error, Owner};
+
+list![
+    a_session_has_one_owner_at_a_time,
+    a_released_session_can_be_claimed_again_with_a_higher_fence,
+    a_lease_keeps_others_away_until_it_is_over,
+    a_dead_process_of_this_host_is_replaced_at_once,
+    whoever_lost_the_claim_can_change_nothing,
+    the_right_number_with_another_token_is_refused,
+    attempts_count_claims_that_did_not_settle_their_run,
+];
+
+async fn a_session_has_one_owner_at_a_time(store: Shelf) {
+    let id = open(&store, 1).await;
+    assert_eq!(store.owner(&id).await.unwrap(), None);
+    let _claim = claim(&store, &id).await;
+    let me = Owner::this_process();
+    assert_eq!(store.owner(&id).await.unwrap(), Some(me.clone()));
+    for asker in [me.clone(), stranger()] {
+        let outcome = store.claim(&id, &asker, NOW, minute()).await.unwrap();
+        assert!(matches!(&outcome, ClaimOutcome::Held(owner) if *owner == me), "{outcome:?}");
+    }
+}
+
+async fn a_released_session_can_be_claimed_again_with_a_higher_fence(store: Shelf) {
+    let id = open(&store, 1).await;
+    let first = claim(&store, &id).await;
+    let fence = first.fence;
+    store.release(first).await.unwrap();
+    assert_eq!(store.owner(&id).await.unwrap(), None);
+    let second = claim(&store, &id).await;
+    assert!(second.fence > fence);
+}
+
+async fn a_lease_keeps_others_away_until_it_is_over(store: Shelf) {
+    let id = open(&store, 1).await;
+    let claimed = store.claim(&id, &stranger(), NOW, minute()).await.unwrap();
+    let ClaimOutcome::Granted(claimed) = claimed else { panic!("nobody had it") };
+    let me = Owner::this_process();
+    let at = |seconds: i64| Timestamp(NOW.0 + seconds * 1_000);
+    assert!(matches!(store.claim(&id, &me, at(59), at(99)).await.unwrap(), ClaimOutcome::Held(_)));
+    store.renew(&claimed.claim, at(120)).await.unwrap();
+    assert!(matches!(store.claim(&id, &me, at(61), at(99)).await.unwrap(), ClaimOutcome::Held(_)));
+    let longer = Batch { lease: at(180), ..batch(vec![notice(&id, 1, "still here")]) };
+    store.append(&claimed.claim, longer).await.unwrap();
+    assert!(matches!(store.claim(&id, &me, at(179), at(999)).await.unwrap(), ClaimOutcome::Held(_)));
+    assert!(matches!(store.claim(&id, &me, at(180), at(999)).await.unwrap(), ClaimOutcome::Granted(_)));
+}
+
+async fn a_dead_process_of_this_host_is_replaced_at_once(store: Shelf) {
+    let me = Owner::this_process();
+    let dead = [
+        Owner { pid: u32::MAX, ..me.clone() },
+        Owner { started: me.started + 1, ..me.clone() },
+        Owner { boot: "an earlier one".into(), ..me.clone() },
+    ];
+    for (number, owner) in dead.into_iter().enumerate() {
+        let id = open(&store, number as u128 + 1).await;
+        assert!(matches!(store.claim(&id, &owner, NOW, minute()).await.unwrap(), ClaimOutcome::Granted(_)));
+        let outcome = store.claim(&id, &me, NOW, minute()).await.unwrap();
+        assert!(matches!(outcome, ClaimOutcome::Granted(_)), "{owner:?}");
+    }
+}
+
+async fn whoever_lost_the_claim_can_change_nothing(store: Shelf) {
+    let id = open(&store, 1).await;
+    let old = claim(&store, &id).await;
+    append_notices(&store, &old, 1, 1).await;
+    store.put_command(&id, Command::Cancel { session: id.clone() }, NOW).await.unwrap();
+    let new = claim_until(&store, &id, minute(), Timestamp(NOW.0 + 120_000)).await.claim;
+    let other = open(&store, 2).await;
+    let late = Batch {
+        posts: vec![post(&other, Lane::Mail, 1)],
+        snippet: Some("late".into()),
+        ..batch(vec![notice(&id, 2, "late")])
+    };
+    assert!(matches!(store.append(&old, late).await, Err(Error::Fenced)));
+    assert!(matches!(store.append(&old, Batch::default()).await, Err(Error::Fenced)));
+    assert!(matches!(store.renew(&old, minute()).await, Err(Error::Fenced)));
+    assert!(matches!(store.take_commands(&old).await, Err(Error::Fenced)));
+    assert!(matches!(store.release(old).await, Err(Error::Fenced)));
+    assert!(store.waiting(&other, Lane::Mail, 1).await.unwrap().is_empty());
+    assert_eq!(store.take_commands(&new).await.unwrap().len(), 1);
+    append_notices(&store, &new, 2, 2).await;
+    let texts: Vec<_> = notices(&store, &id).await.into_iter().map(|(_, _, text)| text).collect();
+    assert_eq!(texts, ["notice 1", "notice 2"]);
+    assert_eq!(store.session(&id).await.unwrap().unwrap().last_snippet, "");
+}
+
+async fn the_right_number_with_another_token_is_refused(store: Shelf) {
+    let id = open(&store, 1).await;
+    let mine = claim(&store, &id).await;
+    let forged = Claim { session: id.clone(), fence: mine.fence, token: "guessed".into() };
+    assert!(matches!(store.append(&forged, batch(vec![notice(&id, 1, "no")])).await, Err(Error::Fenced)));
+    assert!(matches!(store.release(forged).await, Err(Error::Fenced)));
+    append_notices(&store, &mine, 1, 1).await;
+}
+
+async fn attempts_count_claims_that_did_not_settle_their_run(store: Shelf) {
+    let id = open(&store, 1).await;
+    let at = |minutes: i64| Timestamp(NOW.0 + minutes * 60_000);
+    let first = claim_until(&store, &id, at(0), at(1)).await;
+    assert_eq!(first.attempts, 0);
+    let begin = Batch { run: Some(Some(run_id(1))), ..batch(vec![started(&id, 1, &run_id(1))]) };
+    store.append(&first.claim, begin).await.unwrap();
+    assert_eq!(claim_until(&store, &id, at(1), at(2)).await.attempts, 1);
+    let third = claim_until(&store, &id, at(2), at(3)).await;
+    assert_eq!(third.attempts, 2);
+    let settle = Batch { run: Some(None), ..batch(vec![notice(&id, 2, "settled")]) };
+    store.append(&third.claim, settle).await.unwrap();
+    store.release(third.claim).await.unwrap();
+    let fourth = claim_until(&store, &id, at(3), at(4)).await;
+    assert_eq!(fourth.attempts, 0);
+    store.release(fourth.claim).await.unwrap();
+    assert_eq!(claim_until(&store, &id, at(3), at(4)).await.attempts, 0);
+}

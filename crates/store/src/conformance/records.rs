@@ -1,0 +1,137 @@
+//! Commands, tasks, blobs and search.
+
+use rooftree_protocol::{Command, EventBody, Lane, Timestamp};
+
+use super::{fixture::*, list};
+use crate::{Batch, SessionPatch, TaskRow, TaskStatus};
+
+list![
+    commands_are_handed_out_once_and_oldest_first,
+    a_task_is_replaced_by_its_id_and_listed_newest_first,
+    bytes_are_kept_under_the_name_of_their_content,
+    search_finds_words_of_messages_in_any_form,
+    no_search_words_are_an_error,
+    a_search_sees_what_was_appended_since_the_last_one,
+    a_deleted_session_is_not_found,
+];
+
+async fn commands_are_handed_out_once_and_oldest_first(store: Shelf) {
+    let (id, other) = (open(&store, 1).await, open(&store, 2).await);
+    let claim = claim(&store, &id).await;
+    assert!(store.take_commands(&claim).await.unwrap().is_empty());
+    store.put_command(&id, Command::Cancel { session: id.clone() }, NOW).await.unwrap();
+    store.put_command(&other, Command::Clear { session: other.clone() }, NOW).await.unwrap();
+    store.put_command(&id, Command::Clear { session: id.clone() }, minute()).await.unwrap();
+    let rows = store.take_commands(&claim).await.unwrap();
+    let rows: Vec<_> = rows.into_iter().map(|row| (row.command, row.at)).collect();
+    let wanted =
+        [(Command::Cancel { session: id.clone() }, NOW), (Command::Clear { session: id.clone() }, minute())];
+    assert_eq!(rows, wanted);
+    assert!(store.take_commands(&claim).await.unwrap().is_empty());
+    assert!(store.put_command(&session_id(404), Command::Clear { session: id }, NOW).await.is_err());
+}
+
+async fn a_task_is_replaced_by_its_id_and_listed_newest_first(store: Shelf) {
+    let (one, two) = (open(&store, 1).await, open(&store, 2).await);
+    let task = |id: &str, session, at: i64| TaskRow {
+        id: id.into(),
+        session,
+        kind: "process".into(),
+        title: "sleep".into(),
+        status: TaskStatus::Running,
+        process_group: Some((4711, u64::from(u32::MAX) + 5)),
+        detail: String::new(),
+        started_at: Timestamp(NOW.0 + at),
+        ended_at: None,
+    };
+    let old = task("prc_a", one.clone(), 1);
+    let new = task("prc_b", one.clone(), 2);
+    let elsewhere = task("run_c", two, 3);
+    for row in [&old, &new, &elsewhere] {
+        store.put_task(row.clone()).await.unwrap();
+    }
+    let ended = TaskRow {
+        status: TaskStatus::Failed,
+        process_group: None,
+        detail: "exit code 3".into(),
+        ended_at: Some(minute()),
+        ..old
+    };
+    store.put_task(ended.clone()).await.unwrap();
+    assert_eq!(store.tasks(Some(&one)).await.unwrap(), [new.clone(), ended.clone()]);
+    assert_eq!(store.tasks(None).await.unwrap(), [elsewhere, new, ended]);
+}
+
+async fn bytes_are_kept_under_the_name_of_their_content(store: Shelf) {
+    let name = store.put_blob(b"hello".to_vec()).await.unwrap();
+    assert_eq!(name.as_str(), "blb_2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c");
+    assert_eq!(store.put_blob(b"hello".to_vec()).await.unwrap(), name);
+    let large = vec![0x5A; 3_000_000];
+    let other = store.put_blob(large.clone()).await.unwrap();
+    assert_eq!(store.blob(&name).await.unwrap().as_deref(), Some(b"hello".as_slice()));
+    assert_eq!(store.blob(&other).await.unwrap(), Some(large));
+    let empty = store.put_blob(Vec::new()).await.unwrap();
+    assert_eq!(store.blob(&empty).await.unwrap(), Some(Vec::new()));
+    let nobody = rooftree_protocol::BlobId::parse("blb_nothing").unwrap();
+    assert_eq!(store.blob(&nobody).await.unwrap(), None);
+}
+
+/// A session with these messages taken into its journal.
+async fn conversation(store: &Shelf, number: u128, texts: &[&str]) -> crate::Claim {
+    let claim = claim(store, &open(store, number).await).await;
+    for (text, place) in texts.iter().zip(1..) {
+        say(store, &claim, place, text).await;
+    }
+    claim
+}
+
+async fn say(store: &Shelf, claim: &crate::Claim, place: u64, text: &str) {
+    let mut post = post(&claim.session, Lane::Mail, u128::from(place));
+    post.message = message(u128::from(place), text);
+    store.post(post.clone()).await.unwrap();
+    let event = event(
+        &claim.session,
+        place,
+        EventBody::MessageUser { message: post.message, lane: Lane::Mail, position: place },
+    );
+    store.append(claim, Batch { taken: vec![(Lane::Mail, place)], ..batch(vec![event]) }).await.unwrap();
+}
+
+async fn search_finds_words_of_messages_in_any_form(store: Shelf) {
+    let claim = conversation(&store, 1, &["Plant an oak", "The gardens are flooded", "nothing"]).await;
+    let hits = store.search("garden flooding", 10).await.unwrap();
+    let found: Vec<_> = hits.iter().map(|hit| (&hit.session.id, hit.event, hit.snippet.as_str())).collect();
+    assert_eq!(found, [(&claim.session, 2, "The [gardens] are [flooded]")]);
+    assert!(store.search("garden oak", 10).await.unwrap().is_empty(), "all words are meant");
+    assert!(store.search("parts", 10).await.unwrap().is_empty(), "field names are no words");
+    assert!(store.search("oak", 0).await.unwrap().is_empty());
+}
+
+async fn no_search_words_are_an_error(store: Shelf) {
+    conversation(&store, 1, &["a cat AND a dog's (tail)"]).await;
+    let odd = [
+        "", " ", "\"", "*", "cat AND", "NEAR(", "text:cat", "-cat", "(tail)", "dog's", "^cat", "a + b", "\0",
+        "{}", "'",
+    ];
+    for words in odd {
+        let answer = store.search(words, 10).await;
+        assert!(answer.is_ok(), "{words:?}: {answer:?}");
+    }
+    assert_eq!(store.search("cat AND", 10).await.unwrap().len(), 1);
+    assert_eq!(store.search("(tail) *", 10).await.unwrap().len(), 1);
+}
+
+async fn a_search_sees_what_was_appended_since_the_last_one(store: Shelf) {
+    let claim = conversation(&store, 1, &["oak"]).await;
+    assert_eq!(store.search("oak", 10).await.unwrap().len(), 1);
+    say(&store, &claim, 2, "another oak").await;
+    assert_eq!(store.search("oak", 10).await.unwrap().len(), 2);
+    assert_eq!(store.search("oak", 1).await.unwrap().len(), 1);
+}
+
+async fn a_deleted_session_is_not_found(store: Shelf) {
+    let claim = conversation(&store, 1, &["oak"]).await;
+    let deletion = SessionPatch { deleted_at: Some(Some(NOW)), ..SessionPatch::default() };
+    store.update(&claim.session, deletion).await.unwrap();
+    assert!(store.search("oak", 10).await.unwrap().is_empty());
+}

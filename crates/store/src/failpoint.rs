@@ -1,0 +1,86 @@
+//! Named places where a test harness may kill or stall the process.
+//!
+//! Only with the cargo feature `failpoints`; without it everything here is empty and costs
+//! nothing. `ROOFTREE_FAILPOINT=name:n` kills the process at the n-th time it reaches the
+//! name, `ROOFTREE_STALL=name:n` makes it say `stalled NAME` on stderr and stand still, and
+//! `ROOFTREE_WITHOUT=fence` or `dedup` switches that guarantee off, so that a harness can
+//! prove it would notice.
+
+#[cfg(not(feature = "failpoints"))]
+mod armed {
+    /// Says that the process is at a named place.
+    #[inline(always)]
+    pub fn reach(_name: &str) {}
+
+    /// Whether a guarantee is switched off: never.
+    #[inline(always)]
+    pub(crate) fn is_without(_guarantee: &str) -> bool {
+        false
+    }
+}
+
+#[cfg(feature = "failpoints")]
+mod armed {
+    use std::{
+        collections::HashMap,
+        env,
+        sync::{LazyLock, Mutex, PoisonError},
+        thread,
+        time::Duration,
+    };
+
+    use nix::{
+        sys::signal::{Signal, kill},
+        unistd::Pid,
+    };
+
+    /// What the environment asked for, read once.
+    struct Orders {
+        kill: Option<(String, u64)>,
+        stall: Option<(String, u64)>,
+        without: Vec<String>,
+    }
+
+    static ORDERS: LazyLock<Orders> = LazyLock::new(|| Orders {
+        kill: place("ROOFTREE_FAILPOINT"),
+        stall: place("ROOFTREE_STALL"),
+        without: env::var("ROOFTREE_WITHOUT")
+            .map(|all| all.split(',').map(str::to_owned).collect())
+            .unwrap_or_default(),
+    });
+    static HITS: LazyLock<Mutex<HashMap<String, u64>>> = LazyLock::new(Mutex::default);
+
+    fn place(variable: &str) -> Option<(String, u64)> {
+        let text = env::var(variable).ok()?;
+        let (name, count) = text.rsplit_once(':')?;
+        Some((name.to_owned(), count.parse().ok()?))
+    }
+
+    /// Says that the process is at a named place.
+    pub fn reach(name: &str) {
+        let hit = {
+            let mut hits = HITS.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = hits.entry(name.to_owned()).or_default();
+            *count += 1;
+            *count
+        };
+        let is_meant =
+            |order: &Option<(String, u64)>| order.as_ref().is_some_and(|(n, c)| n == name && *c == hit);
+        if is_meant(&ORDERS.kill) {
+            // SIGKILL cannot fail for oneself, and nothing after it runs.
+            let _ = kill(Pid::this(), Signal::SIGKILL);
+        }
+        if is_meant(&ORDERS.stall) {
+            eprintln!("stalled {name}");
+            thread::sleep(Duration::from_secs(30));
+        }
+    }
+
+    /// Whether a guarantee is switched off.
+    pub(crate) fn is_without(guarantee: &str) -> bool {
+        ORDERS.without.iter().any(|off| off == guarantee)
+    }
+}
+
+pub(crate) use armed::is_without;
+pub use armed::reach;

@@ -1,0 +1,225 @@
+//! The store everybody starts with: one SQLite file.
+//!
+//! Writes go through one thread (`sqlite/writer.rs`), reads through a few others
+//! (`sqlite/readers.rs`). Each file below holds the SQL of one kind of row.
+
+mod append;
+mod blobs;
+mod changes;
+mod claims;
+mod column;
+mod commands;
+mod connect;
+mod failure;
+mod inbox;
+mod journal;
+mod readers;
+mod schema;
+mod search;
+mod sessions;
+mod tasks;
+mod verify;
+mod writer;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rooftree_protocol::{BlobId, Command, Event, Lane, Session, SessionId, Timestamp};
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use self::{
+    changes::Changes,
+    claims::{Proof, Wish},
+    readers::Readers,
+    writer::{Queue, Writer},
+};
+use crate::{
+    Batch, Claim, ClaimOutcome, CommandRow, Error, InboxItem, NewSessionRow, Owner, Pending, Post, Posted,
+    SearchHit, SessionFilter, SessionPatch, Store, TaskRow, chain, verify::Report,
+};
+
+/// A store in one SQLite file. Dropping it finishes the writes that are queued.
+pub struct SqliteStore {
+    path: PathBuf,
+    // Before the writer: a reader may be waiting for it.
+    readers: Readers,
+    writer: Option<Writer>,
+    changes: Arc<Changes>,
+}
+
+impl SqliteStore {
+    /// Opens a database; makes it, and the directories above it, if it is not there.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let changes = Changes::new();
+        let writer = Writer::start(connect::writer(path)?, Arc::clone(&changes))?;
+        Ok(Self { path: path.to_owned(), readers: Readers::new(path), writer: Some(writer), changes })
+    }
+
+    /// Opens a database only to look at it. Works on a read-only file; every write is refused.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        connect::reader(path)?;
+        Ok(Self { path: path.to_owned(), readers: Readers::new(path), writer: None, changes: Changes::new() })
+    }
+
+    fn queue(&self) -> Option<&Queue> {
+        self.writer.as_ref().and_then(Writer::queue)
+    }
+
+    fn write<T, F>(&self, work: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
+    {
+        match self.queue() {
+            Some(queue) => queue.write(work),
+            None => Pending::ready(Err(Error::Failed("the database was opened read-only".into()))),
+        }
+    }
+
+    fn read<T, F>(&self, work: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    {
+        self.readers.read(work)
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.changes.close();
+    }
+}
+
+impl Store for SqliteStore {
+    fn open(&self, new: NewSessionRow) -> Pending<Session> {
+        self.write(move |connection| sessions::open(connection, &new))
+    }
+
+    fn update(&self, session: &SessionId, patch: SessionPatch) -> Pending<Session> {
+        let session = session.clone();
+        self.write(move |connection| sessions::update(connection, &session, &patch))
+    }
+
+    fn fork(&self, from: &SessionId, at: u64, new: NewSessionRow) -> Pending<Session> {
+        let from = from.clone();
+        self.write(move |connection| sessions::fork(connection, &from, at, &new))
+    }
+
+    fn post(&self, post: Post) -> Pending<Posted> {
+        self.write(move |connection| inbox::post(connection, &post))
+    }
+
+    fn claim(
+        &self,
+        session: &SessionId,
+        owner: &Owner,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Pending<ClaimOutcome> {
+        let (session, owner) = (session.clone(), owner.clone());
+        self.write(move |connection| claims::claim(connection, &session, &Wish { owner: &owner, now, until }))
+    }
+
+    fn renew(&self, claim: &Claim, until: Timestamp) -> Pending<()> {
+        let proof = Proof::from(claim);
+        self.write(move |connection| claims::renew(connection, &proof, until))
+    }
+
+    fn release(&self, claim: Claim) -> Pending<()> {
+        let proof = Proof::from(&claim);
+        self.write(move |connection| claims::release(connection, &proof))
+    }
+
+    fn append(&self, claim: &Claim, batch: Batch) -> Pending<()> {
+        let proof = Proof::from(claim);
+        self.write(move |connection| append::append(connection, &proof, &batch))
+    }
+
+    fn put_command(&self, session: &SessionId, command: Command, at: Timestamp) -> Pending<()> {
+        let session = session.clone();
+        self.write(move |connection| commands::put(connection, &session, &command, at))
+    }
+
+    fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>> {
+        let proof = Proof::from(claim);
+        self.write(move |connection| commands::take(connection, &proof))
+    }
+
+    fn put_task(&self, task: TaskRow) -> Pending<()> {
+        self.write(move |connection| tasks::put(connection, &task))
+    }
+
+    fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId> {
+        // Hashed here: the writer has better things to do.
+        let name = chain::blob_id(&bytes);
+        self.write(move |connection| blobs::put(connection, &name, &bytes))
+    }
+
+    fn session(&self, id: &SessionId) -> Pending<Option<Session>> {
+        let id = id.clone();
+        self.read(move |connection| sessions::by_id(connection, &id))
+    }
+
+    fn sessions(&self, filter: SessionFilter) -> Pending<Vec<Session>> {
+        self.read(move |connection| sessions::list(connection, &filter))
+    }
+
+    fn session_by_key(&self, key: &str) -> Pending<Option<Session>> {
+        let key = key.to_owned();
+        self.read(move |connection| sessions::by_key(connection, &key))
+    }
+
+    fn waiting(&self, session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>> {
+        let session = session.clone();
+        self.read(move |connection| inbox::waiting(connection, &session, lane, limit))
+    }
+
+    fn unfinished(&self) -> Pending<Vec<SessionId>> {
+        self.read(sessions::unfinished)
+    }
+
+    fn owner(&self, session: &SessionId) -> Pending<Option<Owner>> {
+        let session = session.clone();
+        self.read(move |connection| claims::owner(connection, &session))
+    }
+
+    fn events(&self, session: &SessionId, after: u64, limit: usize) -> Pending<Vec<Event>> {
+        let session = session.clone();
+        self.read(move |connection| journal::events(connection, &session, after, limit))
+    }
+
+    fn search(&self, words: &str, limit: usize) -> Pending<Vec<SearchHit>> {
+        let (words, queue) = (words.to_owned(), self.queue().cloned());
+        self.read(move |connection| {
+            // The index is the writer's to write; this reader waits for it.
+            if let Some(queue) = queue.filter(|_| search::is_behind(connection).unwrap_or(true)) {
+                while !queue.write(search::read_on).wait()? {}
+            }
+            search::search(connection, &words, limit)
+        })
+    }
+
+    fn tasks(&self, session: Option<&SessionId>) -> Pending<Vec<TaskRow>> {
+        let session = session.cloned();
+        self.read(move |connection| tasks::list(connection, session.as_ref()))
+    }
+
+    fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>> {
+        let id = id.clone();
+        self.read(move |connection| blobs::bytes(connection, &id))
+    }
+
+    fn verify(&self) -> Pending<Report> {
+        self.read(verify::verify)
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.watch(&self.path)
+    }
+}

@@ -1,0 +1,126 @@
+//! Claims: who may work on a session, until when, and whether they still live.
+
+use rooftree_protocol::{SessionId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{column, sessions};
+use crate::{Claim, ClaimOutcome, Claimed, Error, Owner, failpoint};
+
+/// Who wants to work and until when.
+pub(crate) struct Wish<'a> {
+    pub(crate) owner: &'a Owner,
+    pub(crate) now: Timestamp,
+    pub(crate) until: Timestamp,
+}
+
+/// What a session's row says about its claim.
+struct Held {
+    fence: u64,
+    attempts: u32,
+    lease: Timestamp,
+    owner: Option<Owner>,
+}
+
+/// Grants the claim, or says who has it.
+pub(crate) fn claim(connection: &Connection, id: &SessionId, wish: &Wish<'_>) -> Result<ClaimOutcome, Error> {
+    let held = held(connection, id)?;
+    if let Some(owner) = held.owner
+        && held.lease > wish.now
+        && !owner.is_dead_for(wish.owner)
+        && !failpoint::is_without("fence")
+    {
+        return Ok(ClaimOutcome::Held(owner));
+    }
+    let fence = held.fence + 1;
+    let token: String = connection
+        .prepare_cached(
+            "UPDATE session SET fence = ?2, token = lower(hex(randomblob(16))), lease = ?3, attempts = attempts + 1,
+                 owner_host = ?4, owner_boot = ?5, owner_pid = ?6, owner_started = ?7
+             WHERE id = ?1 RETURNING token",
+        )?
+        .query_row(
+            params![
+                id.as_str(),
+                column::signed(fence),
+                wish.until.0,
+                wish.owner.host,
+                wish.owner.boot,
+                wish.owner.pid,
+                column::signed(wish.owner.started),
+            ],
+            |row| row.get(0),
+        )?;
+    Ok(ClaimOutcome::Granted(Claimed {
+        claim: Claim { session: id.clone(), fence, token },
+        session: sessions::needed(connection, id)?,
+        attempts: held.attempts,
+    }))
+}
+
+fn held(connection: &Connection, id: &SessionId) -> Result<Held, Error> {
+    connection
+        .prepare_cached(
+            "SELECT fence, attempts, lease, token, owner_host, owner_boot, owner_pid, owner_started
+             FROM session WHERE id = ?1",
+        )?
+        .query_row([id.as_str()], |row| {
+            Ok(Held {
+                fence: column::unsigned(row.get("fence")?),
+                attempts: row.get("attempts")?,
+                lease: Timestamp(row.get::<_, Option<i64>>("lease")?.unwrap_or(i64::MIN)),
+                owner: read_owner(row)?,
+            })
+        })
+        .optional()?
+        .ok_or_else(|| Error::NoSession(id.clone()))
+}
+
+fn read_owner(row: &Row<'_>) -> Result<Option<Owner>, rusqlite::Error> {
+    if row.get_ref("token")? == rusqlite::types::ValueRef::Null {
+        return Ok(None);
+    }
+    Ok(Some(Owner {
+        host: row.get("owner_host")?,
+        boot: row.get("owner_boot")?,
+        pid: row.get("owner_pid")?,
+        started: column::unsigned(row.get("owner_started")?),
+    }))
+}
+
+/// Who holds a session, whether alive or not.
+pub(crate) fn owner(connection: &Connection, id: &SessionId) -> Result<Option<Owner>, Error> {
+    Ok(held(connection, id)?.owner)
+}
+
+/// What is needed of a claim inside the writer, where the claim itself cannot go.
+pub(crate) struct Proof {
+    pub(crate) session: SessionId,
+    pub(crate) fence: u64,
+    pub(crate) token: String,
+}
+
+impl From<&Claim> for Proof {
+    fn from(claim: &Claim) -> Self {
+        Self { session: claim.session.clone(), fence: claim.fence, token: claim.token.clone() }
+    }
+}
+
+/// Keeps a claim alive.
+pub(crate) fn renew(connection: &Connection, proof: &Proof, until: Timestamp) -> Result<(), Error> {
+    let kept = connection
+        .prepare_cached("UPDATE session SET lease = ?4 WHERE id = ?1 AND fence = ?2 AND token = ?3")?
+        .execute(params![proof.session.as_str(), column::signed(proof.fence), proof.token, until.0])?;
+    if kept == 1 { Ok(()) } else { Err(Error::Fenced) }
+}
+
+/// Gives a claim back.
+pub(crate) fn release(connection: &Connection, proof: &Proof) -> Result<(), Error> {
+    let given = connection
+        .prepare_cached(
+            "UPDATE session SET token = NULL, lease = NULL, owner_host = NULL, owner_boot = NULL, owner_pid = NULL,
+                 owner_started = NULL, attempts = CASE WHEN run IS NULL THEN 0 ELSE attempts END
+             WHERE id = ?1 AND fence = ?2 AND token = ?3",
+        )?
+        .execute(params![proof.session.as_str(), column::signed(proof.fence), proof.token])?;
+    if given == 1 { Ok(()) } else { Err(Error::Fenced) }
+}

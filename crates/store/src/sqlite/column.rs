@@ -1,0 +1,86 @@
+//! How our words are written into columns and read back.
+
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use rooftree_protocol::{Lane, Problem, Timestamp};
+use rusqlite::{
+    Row,
+    types::{Value, ValueRef},
+};
+
+use crate::Error;
+
+/// A count as SQLite keeps it. No journal ever gets near the limit.
+pub(crate) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A count as we use it.
+pub(crate) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// A limit as SQLite takes it.
+pub(crate) fn limit(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Reads a count.
+pub(crate) fn count(row: &Row<'_>, column: &str) -> Result<u64, Error> {
+    Ok(unsigned(row.get(column)?))
+}
+
+/// Reads a moment.
+pub(crate) fn moment(row: &Row<'_>, column: &str) -> Result<Option<Timestamp>, Error> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp))
+}
+
+/// Reads an id that may be absent, with its own parser.
+pub(crate) fn id<T>(
+    row: &Row<'_>,
+    column: &str,
+    parse: fn(&str) -> Result<T, Problem>,
+) -> Result<Option<T>, Error> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        value => parse(value.as_str().map_err(|error| Error::Failed(format!("read {column}: {error}")))?)
+            .map(Some)
+            .map_err(|problem| Error::Failed(problem.message)),
+    }
+}
+
+/// Reads an id that must be there.
+pub(crate) fn needed<T>(
+    row: &Row<'_>,
+    column: &str,
+    parse: fn(&str) -> Result<T, Problem>,
+) -> Result<T, Error> {
+    id(row, column, parse)?.ok_or_else(|| Error::Failed(format!("read {column}: it is missing")))
+}
+
+/// A path as text where it is text, else as the bytes it is.
+pub(crate) fn path(path: &Path) -> Value {
+    match path.to_str() {
+        Some(text) => Value::Text(text.to_owned()),
+        None => Value::Blob(path.as_os_str().as_bytes().to_vec()),
+    }
+}
+
+/// Reads a path.
+pub(crate) fn path_of(row: &Row<'_>, column: &str) -> Result<PathBuf, Error> {
+    let bytes =
+        row.get_ref(column)?.as_bytes().map_err(|error| Error::Failed(format!("read {column}: {error}")))?;
+    Ok(PathBuf::from(OsStr::from_bytes(bytes)))
+}
+
+/// A lane's name.
+pub(crate) fn lane(lane: Lane) -> &'static str {
+    match lane {
+        Lane::Mail => "mail",
+        Lane::Boundary => "boundary",
+    }
+}

@@ -1,0 +1,46 @@
+//! Commands left for the process that owns a session.
+
+use rooftree_protocol::{Command, SessionId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{claims::Proof, column, sessions};
+use crate::{CommandRow, Error};
+
+/// Leaves a command.
+pub(crate) fn put(
+    connection: &Connection,
+    session: &SessionId,
+    command: &Command,
+    at: Timestamp,
+) -> Result<(), Error> {
+    let (number, _) = sessions::place(connection, session)?;
+    connection
+        .prepare_cached("INSERT INTO command (session, at, command) VALUES (?1, ?2, ?3)")?
+        .execute(params![number, at.0, serde_json::to_string(command)?])?;
+    Ok(())
+}
+
+/// Hands out what was left, oldest first.
+pub(crate) fn take(connection: &Connection, proof: &Proof) -> Result<Vec<CommandRow>, Error> {
+    let number: i64 = connection
+        .prepare_cached("SELECT number FROM session WHERE id = ?1 AND fence = ?2 AND token = ?3")?
+        .query_row(params![proof.session.as_str(), column::signed(proof.fence), proof.token], |row| {
+            row.get(0)
+        })
+        .optional()?
+        .ok_or(Error::Fenced)?;
+    let mut taken = Vec::new();
+    {
+        let mut statement =
+            connection.prepare_cached("SELECT at, command FROM command WHERE session = ?1 ORDER BY id")?;
+        let mut rows = statement.query([number])?;
+        while let Some(row) = rows.next()? {
+            let command = serde_json::from_str(&row.get::<_, String>("command")?)?;
+            taken.push(CommandRow { command, at: Timestamp(row.get("at")?) });
+        }
+    }
+    if !taken.is_empty() {
+        connection.prepare_cached("DELETE FROM command WHERE session = ?1")?.execute([number])?;
+    }
+    Ok(taken)
+}

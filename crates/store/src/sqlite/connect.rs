@@ -1,0 +1,151 @@
+//! Opens connections: where the file may lie, who may read it, how it is set.
+
+use std::{
+    fs::{self, DirBuilder, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, SystemTime},
+};
+
+use nix::sys::statfs::{CODA_SUPER_MAGIC, FsType, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, statfs};
+use rusqlite::{Connection, OpenFlags};
+
+use super::{failure::is_busy, schema};
+use crate::Error;
+
+/// File systems of other machines, where SQLite's locks cannot be trusted. The last two are
+/// CIFS and SMB2, which the kernel tells apart from the old SMB.
+const FAR_AWAY: [FsType; 5] =
+    [NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CODA_SUPER_MAGIC, FsType(0xFF53_4D42), FsType(0xFE53_4D42)];
+
+/// How often a busy database is asked again before giving up: about a minute.
+const PATIENCE: i32 = 20_000;
+
+/// The connection of the writer; makes the file and its tables if they are not there.
+pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
+    create(path)?;
+    refuse_network(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let (mut connection, version) = patiently(|| {
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_handler(Some(wait_a_little))?;
+        connection.execute_batch(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 16777216;",
+        )?;
+        schema::version(&connection).map(|version| (connection, version))
+    })?;
+    schema::refuse_newer(version)?;
+    // A database that has our version has its journal mode and its tables already.
+    if version < schema::VERSION {
+        patiently(|| connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)))?;
+        schema::migrate(&mut connection)?;
+    }
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// A connection that can only read. Works on a file and in a directory that are read-only.
+pub(crate) fn reader(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let plain = patiently(|| {
+        let connection = Connection::open_with_flags(path, flags)?;
+        settle(&connection).map(|version| (connection, version))
+    });
+    let (connection, version) = match plain {
+        Ok(opened) => opened,
+        // A write-ahead log needs a writable index beside it; without a log there is nothing
+        // to index and the file can be read as it is.
+        Err(_) if path.exists() && !log_of(path).exists() => {
+            let connection =
+                Connection::open_with_flags(unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
+            let version = settle(&connection)?;
+            (connection, version)
+        }
+        Err(error) => return Err(error),
+    };
+    schema::refuse_newer(version)?;
+    if version < schema::VERSION {
+        return Err(Error::Failed(format!("{} is not a current rooftree database", path.display())));
+    }
+    Ok(connection)
+}
+
+fn settle(connection: &Connection) -> Result<i64, rusqlite::Error> {
+    connection.busy_handler(Some(wait_a_little))?;
+    connection.execute_batch("PRAGMA query_only = ON;")?;
+    schema::version(connection)
+}
+
+fn log_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}
+
+/// The file as an address that promises SQLite nobody changes it.
+fn unchanging(path: &Path) -> String {
+    let escaped: String = path
+        .to_string_lossy()
+        .chars()
+        .map(|letter| match letter {
+            '%' | '?' | '#' => format!("%{:02X}", u32::from(letter)),
+            plain => plain.to_string(),
+        })
+        .collect();
+    format!("file:{escaped}?immutable=1")
+}
+
+/// Repeats what failed because others were at it, within bounds.
+pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> Result<T, rusqlite::Error>) -> Result<T, Error> {
+    let mut tries = 0;
+    loop {
+        match attempt() {
+            // SQLite does not ask the busy handler where waiting could dead-lock.
+            Err(error) if is_busy(&error) && wait_a_little(tries) => tries += 20,
+            other => return Ok(other?),
+        }
+    }
+}
+
+/// Waits one to four milliseconds, by chance, so that twenty processes take turns.
+fn wait_a_little(tries: i32) -> bool {
+    if tries >= PATIENCE {
+        return false;
+    }
+    let chance = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |now| u64::from(now.subsec_nanos()) % 3_000);
+    thread::sleep(Duration::from_micros(1_000 + chance));
+    true
+}
+
+/// Makes the file and the directories above it, for their owner's eyes only.
+fn create(path: &Path) -> Result<(), Error> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Error::Full(format!("{}: {error}", path.display()))
+        }
+        _ => Error::Failed(format!("create {}: {error}", path.display())),
+    };
+    if path.exists() {
+        return Ok(());
+    }
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
+    }
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(error)),
+        _ => Ok(()),
+    }
+}
+
+fn refuse_network(path: &Path) -> Result<(), Error> {
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    match statfs(&place) {
+        Ok(system) if FAR_AWAY.contains(&system.filesystem_type()) => Err(Error::Failed(format!(
+            "{} lies on a network file system, where two machines could write at once: put the database on a local disk",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,112 @@
+//! Inboxes: a message gets its place here, and waits.
+
+use rooftree_protocol::{Lane, MessageId, SessionId};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{column, sessions};
+use crate::{Error, InboxItem, Post, Posted, failpoint};
+
+/// Gives a message the next place of its lane, or finds the one its key has already.
+pub(crate) fn post(connection: &Connection, post: &Post) -> Result<Posted, Error> {
+    let (number, posted, taken) = lane(connection, &post.session, post.lane)?;
+    let known = repeated(connection, number, &post.key)?;
+    if let Some(first) = known.as_ref()
+        && !failpoint::is_without("dedup")
+    {
+        return Ok(first.clone());
+    }
+    let waiting = posted.saturating_sub(taken);
+    if waiting >= post.capacity {
+        return Err(Error::InboxFull(waiting));
+    }
+    let position = posted + 1;
+    // Only reached with a used key when a harness has switched the check off.
+    let key = if known.is_some() { format!("{}#{position}", post.key) } else { post.key.clone() };
+    connection
+        .prepare_cached(
+            "INSERT INTO inbox (session, lane, position, key, message_id, silent, message)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute(params![
+            number,
+            column::lane(post.lane),
+            column::signed(position),
+            key,
+            post.message.id.as_str(),
+            post.message.silent,
+            serde_json::to_string(&post.message)?,
+        ])?;
+    let count = match post.lane {
+        Lane::Mail => "UPDATE session SET mail_posted = ?2 WHERE number = ?1",
+        Lane::Boundary => "UPDATE session SET boundary_posted = ?2 WHERE number = ?1",
+    };
+    connection.prepare_cached(count)?.execute(params![number, column::signed(position)])?;
+    Ok(Posted { position, message: post.message.id.clone(), repeated: false })
+}
+
+/// A session's row, and how many were posted to and taken from a lane.
+fn lane(connection: &Connection, session: &SessionId, lane: Lane) -> Result<(i64, u64, u64), Error> {
+    let counters = match lane {
+        Lane::Mail => "SELECT number, mail_posted, mail_taken FROM session WHERE id = ?1",
+        Lane::Boundary => "SELECT number, boundary_posted, boundary_taken FROM session WHERE id = ?1",
+    };
+    connection
+        .prepare_cached(counters)?
+        .query_row([session.as_str()], |row| {
+            Ok((row.get(0)?, column::unsigned(row.get(1)?), column::unsigned(row.get(2)?)))
+        })
+        .optional()?
+        .ok_or_else(|| Error::NoSession(session.clone()))
+}
+
+fn repeated(connection: &Connection, number: i64, key: &str) -> Result<Option<Posted>, Error> {
+    let mut statement = connection
+        .prepare_cached("SELECT position, message_id FROM inbox WHERE session = ?1 AND key = ?2")?;
+    let mut rows = statement.query(params![number, key])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some(Posted {
+        position: column::count(row, "position")?,
+        message: column::needed(row, "message_id", MessageId::parse)?,
+        repeated: true,
+    }))
+}
+
+/// The id of the message at a place.
+pub(crate) fn message_at(
+    connection: &Connection,
+    number: i64,
+    lane: Lane,
+    position: u64,
+) -> Result<Option<MessageId>, Error> {
+    let mut statement = connection
+        .prepare_cached("SELECT message_id FROM inbox WHERE session = ?1 AND lane = ?2 AND position = ?3")?;
+    let mut rows = statement.query(params![number, column::lane(lane), column::signed(position)])?;
+    rows.next()?.map(|row| column::needed(row, "message_id", MessageId::parse)).transpose()
+}
+
+/// Items of a lane not yet taken, in order.
+pub(crate) fn waiting(
+    connection: &Connection,
+    session: &SessionId,
+    lane: Lane,
+    limit: usize,
+) -> Result<Vec<InboxItem>, Error> {
+    sessions::place(connection, session)?;
+    // One statement, so that the counter and the items are of the same moment.
+    let mut statement = connection.prepare_cached(
+        "SELECT i.position, i.key, i.message FROM session s JOIN inbox i ON i.session = s.number AND i.lane = ?2
+         WHERE s.id = ?1 AND i.position > CASE ?2 WHEN 'mail' THEN s.mail_taken ELSE s.boundary_taken END
+         ORDER BY i.position LIMIT ?3",
+    )?;
+    let mut rows = statement.query(params![session.as_str(), column::lane(lane), column::limit(limit)])?;
+    let mut items = Vec::new();
+    while let Some(row) = rows.next()? {
+        items.push(InboxItem {
+            lane,
+            position: column::count(row, "position")?,
+            key: row.get("key")?,
+            message: serde_json::from_str(&row.get::<_, String>("message")?)?,
+        });
+    }
+    Ok(items)
+}

@@ -1,0 +1,60 @@
+//! The tables, and how an older database becomes a current one.
+
+use rusqlite::{Connection, TransactionBehavior};
+use rusqlite_migration::{M, Migrations};
+
+use crate::Error;
+
+/// One entry per version; an entry is never edited once it was released.
+const STEPS: &[M<'static>] = &[M::up(include_str!("schema/001_first.sql"))];
+
+/// The version a current database has.
+pub(crate) const VERSION: i64 = STEPS.len() as i64;
+
+/// The version of an open database.
+pub(crate) fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// Says what to do about a database that a newer program wrote.
+pub(crate) fn refuse_newer(version: i64) -> Result<(), Error> {
+    if version > VERSION {
+        return Err(Error::Failed(format!(
+            "the database has version {version} and this program knows {VERSION}: use a newer rooftree"
+        )));
+    }
+    Ok(())
+}
+
+/// Brings a database up to date.
+///
+/// Several processes may find the same new file at once. Each step is one immediate
+/// transaction, so one of them wins and the others see a current version when they look again.
+pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Error> {
+    connection.set_transaction_behavior(TransactionBehavior::Immediate);
+    let steps = Migrations::from_slice(STEPS);
+    let mut last = None;
+    for _ in 0..100 {
+        if version(connection)? >= VERSION {
+            return Ok(());
+        }
+        match steps.to_latest(connection) {
+            Ok(()) => return Ok(()),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(match last {
+        Some(rusqlite_migration::Error::RusqliteError { err, .. }) => err.into(),
+        other => Error::Failed(format!("bring the database up to date: {other:?}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_runs_on_an_empty_database() {
+        Migrations::from_slice(STEPS).validate().unwrap();
+    }
+}

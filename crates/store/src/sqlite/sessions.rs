@@ -1,0 +1,253 @@
+//! Session rows: opened, changed, forked, listed.
+
+use rooftree_protocol::{CallId, ForkPoint, ParentCall, RunId, Session, SessionId};
+use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+use serde_json::{Map, Value};
+
+use super::{column, journal};
+use crate::{Error, NewSessionRow, SessionFilter, SessionPatch};
+
+/// All of a session that is listed. `fork_id` is the id of the session it was forked from.
+const LISTED: &str =
+    "SELECT s.*, f.id AS fork_id FROM session s LEFT JOIN session f ON f.number = s.fork_session";
+
+/// Opens a session, or finds the one its connector key belongs to.
+pub(crate) fn open(connection: &Connection, new: &NewSessionRow) -> Result<Session, Error> {
+    insert(connection, new, None)
+}
+
+/// Opens a session whose journal begins as a reference to another's.
+pub(crate) fn fork(
+    connection: &Connection,
+    from: &SessionId,
+    at: u64,
+    new: &NewSessionRow,
+) -> Result<Session, Error> {
+    let (number, head) = place(connection, from)?;
+    if at > head {
+        return Err(Error::OutOfOrder(format!("{from} has {head} events and none with number {at}")));
+    }
+    let hash = journal::hash_at(connection, number, at)?;
+    insert(connection, new, Some(Branch { number, at, hash }))
+}
+
+/// Where a fork begins.
+struct Branch {
+    number: i64,
+    at: u64,
+    hash: Vec<u8>,
+}
+
+fn insert(connection: &Connection, new: &NewSessionRow, branch: Option<Branch>) -> Result<Session, Error> {
+    if let Some(key) = &new.connector_key
+        && let Some(bound) = by_key(connection, key)?
+    {
+        return Ok(bound);
+    }
+    refuse_taken_name(connection, new.name.as_deref(), None)?;
+    let parent = new.parent.as_ref();
+    let (number, at, hash) =
+        branch.map_or((None, 0, Vec::new()), |branch| (Some(branch.number), branch.at, branch.hash));
+    connection
+        .prepare_cached(
+            "INSERT INTO session (id, agent, name, name_key, model, cwd, parent_session, parent_run, parent_call,
+                 fork_session, fork_at, connector_key, created_at, updated_at, head, head_hash)
+             VALUES (:id, :agent, :name, :name_key, :model, :cwd, :parent_session, :parent_run, :parent_call,
+                 :fork_session, :at, :connector_key, :now, :now, :at, :hash)",
+        )?
+        .execute(named_params! {
+            ":id": new.id.as_str(),
+            ":agent": new.agent,
+            ":name": new.name,
+            ":name_key": new.name.as_deref().map(name_key),
+            ":model": new.model,
+            ":cwd": column::path(&new.cwd),
+            ":parent_session": parent.map(|parent| parent.session.as_str()),
+            ":parent_run": parent.map(|parent| parent.run.as_str()),
+            ":parent_call": parent.map(|parent| parent.call.as_str()),
+            ":fork_session": number,
+            ":at": column::signed(at),
+            ":connector_key": new.connector_key,
+            ":now": new.at.0,
+            ":hash": hash,
+        })?;
+    needed(connection, &new.id)
+}
+
+/// Changes metadata.
+pub(crate) fn update(
+    connection: &Connection,
+    id: &SessionId,
+    patch: &SessionPatch,
+) -> Result<Session, Error> {
+    let mut session = needed(connection, id)?;
+    if let Some(name) = &patch.name {
+        session.name.clone_from(name);
+    }
+    session.deleted_at = patch.deleted_at.unwrap_or(session.deleted_at);
+    session.pinned_at = patch.pinned_at.unwrap_or(session.pinned_at);
+    if let Some(model) = &patch.model {
+        session.model.clone_from(model);
+    }
+    merge(&mut session.attributes, &patch.attributes);
+    if session.deleted_at.is_none() {
+        refuse_taken_name(connection, session.name.as_deref(), Some(id))?;
+    }
+    connection
+        .prepare_cached(
+            "UPDATE session SET name = ?2, name_key = ?3, deleted_at = ?4, pinned_at = ?5, model = ?6, attributes = ?7
+             WHERE id = ?1",
+        )?
+        .execute(params![
+            id.as_str(),
+            session.name,
+            session.name.as_deref().map(name_key),
+            session.deleted_at.map(|at| at.0),
+            session.pinned_at.map(|at| at.0),
+            session.model,
+            serde_json::to_string(&session.attributes)?,
+        ])?;
+    Ok(session)
+}
+
+fn merge(attributes: &mut Map<String, Value>, patch: &Map<String, Value>) {
+    for (key, value) in patch {
+        if value.is_null() {
+            attributes.shift_remove(key);
+        } else {
+            attributes.insert(key.clone(), value.clone());
+        }
+    }
+}
+
+/// Names compare without case.
+fn name_key(name: &str) -> String {
+    name.to_lowercase()
+}
+
+fn refuse_taken_name(
+    connection: &Connection,
+    name: Option<&str>,
+    but: Option<&SessionId>,
+) -> Result<(), Error> {
+    let Some(name) = name else { return Ok(()) };
+    let taken = connection
+        .prepare_cached("SELECT 1 FROM session WHERE name_key = ?1 AND deleted_at IS NULL AND id IS NOT ?2")?
+        .exists(params![name_key(name), but.map(SessionId::as_str)])?;
+    if taken { Err(Error::NameTaken(name.to_owned())) } else { Ok(()) }
+}
+
+/// A session's row number and the number of its last event.
+pub(crate) fn place(connection: &Connection, id: &SessionId) -> Result<(i64, u64), Error> {
+    connection
+        .prepare_cached("SELECT number, head FROM session WHERE id = ?1")?
+        .query_row([id.as_str()], |row| Ok((row.get(0)?, column::unsigned(row.get(1)?))))
+        .optional()?
+        .ok_or_else(|| Error::NoSession(id.clone()))
+}
+
+/// One session that must be there.
+pub(crate) fn needed(connection: &Connection, id: &SessionId) -> Result<Session, Error> {
+    by_id(connection, id)?.ok_or_else(|| Error::NoSession(id.clone()))
+}
+
+/// One session, deleted ones included.
+pub(crate) fn by_id(connection: &Connection, id: &SessionId) -> Result<Option<Session>, Error> {
+    one(connection, &format!("{LISTED} WHERE s.id = ?1"), id.as_str())
+}
+
+/// The session bound to a connector key.
+pub(crate) fn by_key(connection: &Connection, key: &str) -> Result<Option<Session>, Error> {
+    one(connection, &format!("{LISTED} WHERE s.connector_key = ?1"), key)
+}
+
+/// One session by its row number.
+pub(crate) fn by_number(connection: &Connection, number: i64) -> Result<Option<Session>, Error> {
+    one(connection, &format!("{LISTED} WHERE s.number = ?1"), number)
+}
+
+fn one(connection: &Connection, sql: &str, key: impl rusqlite::ToSql) -> Result<Option<Session>, Error> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([key])?;
+    rows.next()?.map(read).transpose()
+}
+
+/// Sessions, most recently updated first.
+pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<Session>, Error> {
+    let mut statement = connection.prepare_cached(&format!(
+        "{LISTED} WHERE (s.deleted_at IS NOT NULL) = :deleted
+             AND (:agent IS NULL OR s.agent = :agent COLLATE NOCASE)
+             AND (:called IS NULL OR s.name_key = :name_key OR substr(s.id, -length(:called)) = :called)
+             AND (:parent IS NULL OR s.parent_session = :parent)
+             AND (:cwd IS NULL OR s.cwd = :cwd)
+             AND (:top_level IS NULL OR (s.parent_session IS NULL) = :top_level)
+         ORDER BY s.updated_at DESC, s.number DESC LIMIT :limit"
+    ))?;
+    let mut rows = statement.query(named_params! {
+        ":deleted": filter.deleted,
+        ":agent": filter.agent,
+        ":called": filter.called,
+        ":name_key": filter.called.as_deref().map(name_key),
+        ":parent": filter.parent.as_ref().map(SessionId::as_str),
+        ":cwd": filter.cwd.as_deref().map(column::path),
+        ":top_level": filter.top_level,
+        ":limit": if filter.limit == 0 { -1 } else { column::limit(filter.limit) },
+    })?;
+    let mut sessions = Vec::new();
+    while let Some(row) = rows.next()? {
+        sessions.push(read(row)?);
+    }
+    Ok(sessions)
+}
+
+/// Sessions with something left to do, oldest first. The first bracket is the condition of the
+/// index `session_unfinished`, word for word; the second leaves out those that only have
+/// silent messages.
+pub(crate) fn unfinished(connection: &Connection) -> Result<Vec<SessionId>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM session s
+         WHERE (run IS NOT NULL OR mail_done < mail_posted OR boundary_taken < boundary_posted)
+             AND (run IS NOT NULL OR mail_done < mail_posted OR EXISTS (
+                 SELECT 1 FROM inbox i WHERE i.session = s.number AND i.lane = 'boundary'
+                     AND i.position > s.boundary_taken AND i.silent = 0))
+             AND deleted_at IS NULL
+         ORDER BY number",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut ids = Vec::new();
+    while let Some(row) = rows.next()? {
+        ids.push(column::needed(row, "id", SessionId::parse)?);
+    }
+    Ok(ids)
+}
+
+fn read(row: &Row<'_>) -> Result<Session, Error> {
+    let parent = match column::id(row, "parent_session", SessionId::parse)? {
+        Some(session) => Some(ParentCall {
+            session,
+            run: column::needed(row, "parent_run", RunId::parse)?,
+            call: column::needed(row, "parent_call", CallId::parse)?,
+        }),
+        None => None,
+    };
+    let forked_from = match column::id(row, "fork_id", SessionId::parse)? {
+        Some(session) => Some(ForkPoint { session, at: column::count(row, "fork_at")? }),
+        None => None,
+    };
+    Ok(Session {
+        id: column::needed(row, "id", SessionId::parse)?,
+        agent: row.get("agent")?,
+        name: row.get("name")?,
+        model: row.get("model")?,
+        cwd: column::path_of(row, "cwd")?,
+        parent,
+        forked_from,
+        pinned_at: column::moment(row, "pinned_at")?,
+        created_at: column::moment(row, "created_at")?.unwrap_or_default(),
+        updated_at: column::moment(row, "updated_at")?.unwrap_or_default(),
+        deleted_at: column::moment(row, "deleted_at")?,
+        last_snippet: row.get("snippet")?,
+        attributes: serde_json::from_str(row.get_ref("attributes")?.as_str().unwrap_or("{}"))?,
+        head: column::count(row, "head")?,
+    })
+}

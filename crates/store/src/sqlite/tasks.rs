@@ -1,0 +1,69 @@
+//! Tasks: background processes and runs, as they are listed.
+
+use rooftree_protocol::{SessionId, Timestamp};
+use rusqlite::{Connection, Row, params};
+use serde_json::Value;
+
+use super::{column, sessions};
+use crate::{Error, TaskRow, TaskStatus};
+
+/// Inserts or replaces a task.
+pub(crate) fn put(connection: &Connection, task: &TaskRow) -> Result<(), Error> {
+    let (number, _) = sessions::place(connection, &task.session)?;
+    connection
+        .prepare_cached(
+            "INSERT INTO task (id, session, kind, title, status, group_id, group_started, detail, started_at, ended_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+             ON CONFLICT (id) DO UPDATE SET session = excluded.session, kind = excluded.kind, title = excluded.title,
+                 status = excluded.status, group_id = excluded.group_id, group_started = excluded.group_started,
+                 detail = excluded.detail, started_at = excluded.started_at, ended_at = excluded.ended_at",
+        )?
+        .execute(params![
+            task.id,
+            number,
+            task.kind,
+            task.title,
+            status_word(task.status)?,
+            task.process_group.map(|(group, _)| group),
+            task.process_group.map(|(_, started)| column::signed(started)),
+            task.detail,
+            task.started_at.0,
+            task.ended_at.map(|at| at.0),
+        ])?;
+    Ok(())
+}
+
+/// Tasks of a session, or all; newest first.
+pub(crate) fn list(connection: &Connection, session: Option<&SessionId>) -> Result<Vec<TaskRow>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT t.*, s.id AS session_id FROM task t JOIN session s ON s.number = t.session
+         WHERE ?1 IS NULL OR s.id = ?1 ORDER BY t.started_at DESC, t.number DESC",
+    )?;
+    let mut rows = statement.query([session.map(SessionId::as_str)])?;
+    let mut tasks = Vec::new();
+    while let Some(row) = rows.next()? {
+        tasks.push(read(row)?);
+    }
+    Ok(tasks)
+}
+
+fn read(row: &Row<'_>) -> Result<TaskRow, Error> {
+    let group: Option<u32> = row.get("group_id")?;
+    let started = column::count(row, "group_started").unwrap_or(0);
+    Ok(TaskRow {
+        id: row.get("id")?,
+        session: column::needed(row, "session_id", SessionId::parse)?,
+        kind: row.get("kind")?,
+        title: row.get("title")?,
+        status: serde_json::from_value(Value::String(row.get("status")?))?,
+        process_group: group.map(|group| (group, started)),
+        detail: row.get("detail")?,
+        started_at: Timestamp(row.get("started_at")?),
+        ended_at: column::moment(row, "ended_at")?,
+    })
+}
+
+/// The same word as in JSON.
+fn status_word(status: TaskStatus) -> Result<Option<String>, Error> {
+    Ok(serde_json::to_value(status)?.as_str().map(str::to_owned))
+}

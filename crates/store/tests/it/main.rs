@@ -1,0 +1,3 @@
+//! The store's tests over real files and real processes.
+
+mod conformance;

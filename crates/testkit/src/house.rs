@@ -1,0 +1,249 @@
+//! A whole runtime in a temporary directory, with a scripted model and a virtual clock.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use rooftree_protocol::{
+    Command, Event, EventBody, Origin, Part, PermissionMode, SessionId,
+    command::{Address, Delivery, NewSession, Reply},
+    event::RunEnd,
+};
+use rooftree_providers::{
+    Catalog, Model,
+    scripted::{Entry, Scripted},
+};
+use rooftree_runtime::{Asking, Clock, Definitions, Filter, Handle, Options, Runtime};
+use rooftree_store::{SqliteStore, Store};
+use rooftree_tools::{Policy, Toolset, bash::Processes};
+use tempfile::TempDir;
+
+use crate::{VirtualClock, story};
+
+/// How long a story may take in real time before it is called stuck.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a house is built from.
+pub struct Plan {
+    /// What the model says.
+    pub entries: Vec<Entry>,
+    /// The tools there are.
+    pub tools: Toolset,
+    /// What may happen without asking.
+    pub policy: Policy,
+    /// Whether somebody can be asked.
+    pub asking: Asking,
+    /// Turns per run.
+    pub max_turns: Option<u32>,
+    /// Time per run.
+    pub run_timeout: Option<Duration>,
+    /// The agents there are.
+    pub definitions: Definitions,
+}
+
+impl Plan {
+    /// No tools, everything allowed, nobody to ask.
+    pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
+        Self {
+            entries: entries.into_iter().collect(),
+            tools: Toolset::default(),
+            policy: Policy { mode: PermissionMode::Bypass, ..Policy::default() },
+            asking: Asking::Nobody,
+            max_turns: None,
+            run_timeout: None,
+            definitions: Definitions::builtin(),
+        }
+    }
+
+    /// With these tools.
+    pub fn tools(mut self, tools: Toolset) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// In this permission mode, with somebody to ask.
+    pub fn asking(mut self, mode: PermissionMode) -> Self {
+        self.policy.mode = mode;
+        self.asking = Asking::Client;
+        self
+    }
+
+    /// With at most so many turns.
+    pub fn max_turns(mut self, turns: u32) -> Self {
+        self.max_turns = Some(turns);
+        self
+    }
+
+    /// Builds it in a new directory.
+    pub fn build(self) -> House {
+        let directory = Arc::new(tempfile::tempdir().expect("a temporary directory"));
+        self.build_in(directory, Arc::new(VirtualClock::seeded(7)))
+    }
+
+    fn build_in(self, directory: Arc<TempDir>, clock: Arc<VirtualClock>) -> House {
+        let file = directory.path().join("rooftree.db");
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&file).expect("a database"));
+        let sleeper = clock.clone();
+        let model = Scripted::from_replies(self.entries).expect("a script without flaws");
+        let model = model.sleeping(Arc::new(move |while_| sleeper.sleep(while_)));
+        let answering = Arc::new(model.clone());
+        let catalog = Catalog::default().with(
+            "scripted",
+            Arc::new(move |choice| {
+                Ok(Model { choice: choice.clone(), provider: answering.clone(), window: answering.window() })
+            }),
+        );
+        let drawing = clock.clone();
+        let runtime = Runtime::start(Options {
+            store,
+            clock: clock.clone(),
+            catalog,
+            tools: self.tools,
+            processes: Arc::new(Processes::new(move || drawing.entropy())),
+            definitions: self.definitions,
+            policy: self.policy,
+            asking: self.asking,
+            default_model: Some("scripted/story".parse().expect("a model name")),
+            max_turns: self.max_turns,
+            run_timeout: self.run_timeout,
+        });
+        House { handle: runtime.handle(), runtime, directory, clock, model }
+    }
+}
+
+/// A runtime at work.
+pub struct House {
+    /// The way in.
+    pub handle: Handle,
+    /// Time.
+    pub clock: Arc<VirtualClock>,
+    /// The model, which remembers what it was asked.
+    pub model: Scripted,
+    directory: Arc<TempDir>,
+    runtime: Runtime,
+}
+
+impl House {
+    /// Where the house stands; sessions work in it.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Posts to a new session of the lead agent.
+    pub async fn post(&self, text: &str) -> SessionId {
+        let new = NewSession { agent: "lead".into(), cwd: self.path().into(), name: None, model: None };
+        self.send(Address::Create(new), text, Delivery::Queue).await
+    }
+
+    /// Posts to a session.
+    pub async fn post_to(&self, session: &SessionId, text: &str) {
+        self.send(Address::Id { id: session.clone() }, text, Delivery::Queue).await;
+    }
+
+    /// Says something to a session at work.
+    pub async fn steer(&self, session: &SessionId, text: &str) {
+        self.send(Address::Id { id: session.clone() }, text, Delivery::Steer).await;
+    }
+
+    /// Lets a session know something without starting a run.
+    pub async fn whisper(&self, session: &SessionId, text: &str) {
+        self.send(Address::Id { id: session.clone() }, text, Delivery::Silent).await;
+    }
+
+    async fn send(&self, to: Address, text: &str, delivery: Delivery) -> SessionId {
+        let parts = vec![Part::text(text)];
+        let post = Command::Post { to, parts, origin: Origin::User, key: None, delivery };
+        match self.handle.send(post).await.expect("the post is accepted") {
+            Reply::Accepted { session, .. } => session,
+            other => panic!("a post was answered with {other:?}"),
+        }
+    }
+
+    /// Sends any command.
+    pub async fn command(&self, command: Command) -> Reply {
+        self.handle.send(command).await.expect("the command is accepted")
+    }
+
+    /// Waits until something happens that the test is looking for; it may have happened already.
+    pub async fn until(&self, session: &SessionId, what: &str, wanted: impl Fn(&Event) -> bool) -> Arc<Event> {
+        let mut events = self.handle.subscribe(Filter { session: session.clone(), after: 0 });
+        let search = async {
+            loop {
+                let event = events.next().await.expect("the journal can be read");
+                if wanted(&event) {
+                    return event;
+                }
+            }
+        };
+        match tokio::time::timeout(PATIENCE, search).await {
+            Ok(event) => event,
+            Err(_) => panic!("never saw {what}; the story so far:\n{}", self.story(session).await),
+        }
+    }
+
+    /// Waits for an event of this type.
+    pub async fn saw(&self, session: &SessionId, name: &str) -> Arc<Event> {
+        self.until(session, name, |event| event.body.name() == name).await
+    }
+
+    /// Waits for the end of a session's first run.
+    pub async fn finished(&self, session: &SessionId) -> RunEnd {
+        self.finished_runs(session, 1).await
+    }
+
+    /// Waits for the end of a session's n-th run.
+    pub async fn finished_runs(&self, session: &SessionId, count: usize) -> RunEnd {
+        let seen = std::cell::Cell::new(0);
+        let event = self
+            .until(session, "the end of the run", |event| {
+                seen.set(seen.get() + usize::from(event.body.name() == "run.completed"));
+                seen.get() == count
+            })
+            .await;
+        match &event.body {
+            EventBody::RunCompleted(end) => end.clone(),
+            _ => unreachable!("only run.completed counts"),
+        }
+    }
+
+    /// Everything in a session's journal.
+    pub async fn events(&self, session: &SessionId) -> Vec<Event> {
+        self.handle.store().events(session, 0, 100_000).await.expect("the journal can be read")
+    }
+
+    /// What happened, one line each.
+    pub async fn story(&self, session: &SessionId) -> String {
+        story::told(&self.events(session).await)
+    }
+
+    /// Asserts that the database keeps every promise.
+    pub async fn verify(&self) {
+        let report = self.handle.store().verify().await.expect("the database can be checked");
+        assert!(report.violations.is_empty(), "{:#?}", report.violations);
+    }
+
+    /// Stops everything and opens the same house again, with another script and plan.
+    pub async fn reopen(self, plan: Plan) -> House {
+        let (directory, clock) = (self.directory.clone(), self.clock.clone());
+        drop(self.handle);
+        self.runtime.stop().await;
+        plan.build_in(directory, clock)
+    }
+
+    /// Opens the same database again while the old runtime still hangs about: its leases are over,
+    /// so the new one takes its claims, and whatever the old one still writes is refused.
+    pub async fn crash(self, plan: Plan) -> House {
+        let (directory, clock) = (self.directory.clone(), self.clock.clone());
+        clock.advance(Duration::from_secs(60));
+        plan.build_in(directory, clock)
+    }
+
+    /// Wakes what was left unfinished, as a server does when it starts.
+    pub async fn recover(&self) -> usize {
+        self.runtime.recover().await.expect("the store can be read")
+    }
+
+    /// Stops everything.
+    pub async fn close(self) {
+        drop(self.handle);
+        self.runtime.stop().await;
+    }
+}
