@@ -1,10 +1,13 @@
 //! One list, four ways to print it: for people, for programs, line by line, ids alone.
 
+use std::io::{self, IsTerminal};
+
 use clap::{Args, ValueEnum};
 use rooftree_protocol::Problem;
 use serde::Serialize;
 
 use crate::{
+    environment::Environment,
     output,
     table::{Look, Table},
 };
@@ -52,4 +55,12 @@ pub fn print<T: Listed>(
         Format::Ids => items.iter().map(|item| item.id() + "\n").collect(),
     };
     output::print(&text)
+}
+
+/// How tables look on the standard output there is.
+pub fn look(environment: &Environment) -> Look {
+    let is_terminal = io::stdout().is_terminal();
+    let size = terminal_size::terminal_size_of(io::stdout()).filter(|_| is_terminal);
+    let width = size.map(|(terminal_size::Width(columns), _)| usize::from(columns)).filter(|width| *width > 0);
+    Look { width, colours: environment.colours(is_terminal) }
 }

@@ -9,6 +9,10 @@ mod commands;
 mod environment;
 mod exit;
 mod failure;
+mod listing;
+mod output;
+mod table;
+mod wording;
 
 use std::process::ExitCode;
 
