@@ -56,6 +56,12 @@ impl Kept {
         (String::from_utf8_lossy(whole).into_owned(), self.total - begun as u64)
     }
 
+    /// The last few bytes, at most as many as the tail holds.
+    pub fn last_bytes(&self, count: u64) -> Vec<u8> {
+        let position = self.total.saturating_sub(count.min(self.tail_bytes as u64));
+        self.bytes_since(position)
+    }
+
     fn bytes_since(&self, position: u64) -> Vec<u8> {
         let tail_start = self.total - self.tail.len() as u64;
         let head_from = usize::try_from(position).unwrap_or(usize::MAX).min(self.head.len());

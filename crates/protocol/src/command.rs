@@ -10,6 +10,7 @@ use crate::{ModelChoice, Origin, Part, PermissionId, ProcessId, RunId, SessionId
 /// A wish of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "command", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "the large one, a post, is also the usual one")]
 pub enum Command {
     /// Put a message into a session's inbox.
     Post {

@@ -82,8 +82,11 @@ impl FromStr for ModelChoice {
     fn from_str(text: &str) -> Result<Self, Problem> {
         let at = text.find(['/', ':']).filter(|at| *at > 0);
         let Some((provider, rest)) = at.and_then(|at| Some((text.get(..at)?, text.get(at + 1..)?))) else {
-            return Err(Problem::new(ErrorCode::InvalidArguments, format!("model `{text}` names no provider"))
-                .fix("write provider/model, for example scripted/demo.toml"));
+            return Err(Problem::new(
+                ErrorCode::InvalidArguments,
+                format!("model `{text}` names no provider"),
+            )
+            .fix("write provider/model, for example scripted/demo.toml"));
         };
         let (model, effort) = match rest.rsplit_once(':') {
             Some((model, "low")) => (model, Some(Effort::Low)),
@@ -92,8 +95,11 @@ impl FromStr for ModelChoice {
             _ => (rest, None),
         };
         if model.is_empty() {
-            return Err(Problem::new(ErrorCode::InvalidArguments, format!("model `{text}` has no name after its provider"))
-                .fix("write provider/model, for example scripted/demo.toml"));
+            return Err(Problem::new(
+                ErrorCode::InvalidArguments,
+                format!("model `{text}` has no name after its provider"),
+            )
+            .fix("write provider/model, for example scripted/demo.toml"));
         }
         Ok(Self { provider: provider.to_owned(), model: model.to_owned(), effort })
     }
@@ -206,7 +212,10 @@ mod tests {
         ];
         for (text, provider, model, effort) in table {
             let choice: ModelChoice = text.parse().unwrap();
-            assert_eq!((choice.provider.as_str(), choice.model.as_str(), choice.effort), (provider, model, effort));
+            assert_eq!(
+                (choice.provider.as_str(), choice.model.as_str(), choice.effort),
+                (provider, model, effort)
+            );
         }
         for bad in ["", "gpt-5", "/x", "openai/"] {
             assert!(bad.parse::<ModelChoice>().is_err(), "{bad}");

@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    BlobId, CallId, Effect, ForkPoint, Lane, Message, MessageId, Outcome, Part, PermissionId, Problem, Repeat, RunId,
-    SessionId, Timestamp, Todo, ToolCall, ToolKind, Usage,
-    command::Answer,
+    BlobId, CallId, Effect, ForkPoint, Lane, Message, MessageId, Outcome, Part, PermissionId, Problem,
+    Repeat, RunId, SessionId, Timestamp, Todo, ToolCall, ToolKind, Usage, command::Answer,
     tool_call::FileNote,
 };
 

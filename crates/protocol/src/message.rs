@@ -33,8 +33,10 @@ impl Message {
 
 /// The text in some parts, one per line; images and files are left out.
 pub fn text_of(parts: &[Part]) -> String {
-    let texts: Vec<&str> =
-        parts.iter().filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None }).collect();
+    let texts: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None })
+        .collect();
     texts.join("\n")
 }
 

@@ -5,6 +5,7 @@
 
 mod act;
 mod ask;
+mod call;
 mod decide;
 pub(crate) mod history;
 mod journal;
@@ -40,6 +41,7 @@ use self::{
 use crate::{
     Error,
     signals::Signals,
+    tasks,
     world::{LEASE, World},
 };
 
@@ -83,6 +85,8 @@ pub(crate) async fn live(world: Arc<World>, session: SessionId, signals: Signals
         match ended {
             Ok(Rested::Yes) => return,
             Ok(Rested::Not) => {}
+            // Somebody else works on it now. Should they fail, what is left is ours again.
+            Err(Error::Store(rooftree_store::Error::Fenced)) => tokio::time::sleep(HELD_ELSEWHERE).await,
             Err(error) => return mourn(&world, &session, &error).await,
         }
     }
@@ -124,6 +128,10 @@ async fn mourn(world: &Arc<World>, session: &SessionId, error: &Error) {
 
 async fn wake(world: &Arc<World>, claimed: Claimed, signals: &Signals) -> Result<Rested, Error> {
     let attempts = claimed.attempts;
+    if attempts > 1 {
+        // Whoever had the claim before did not give it back.
+        tasks::clean_up(world, &claimed.session.id).await?;
+    }
     let mut agent = Agent::new(world.clone(), claimed, signals.clone())?;
     let worked = match recovery::load(&mut agent).await {
         Ok(()) => agent.work(attempts).await,
@@ -169,7 +177,11 @@ impl Agent {
     async fn work(&mut self, attempts: u32) -> Result<(), Error> {
         if self.session.head == self.session.forked_from.as_ref().map_or(0, |fork| fork.at) {
             let (agent, name) = (self.session.agent.clone(), self.session.name.clone());
-            self.note(EventBody::SessionOpened { agent, name, forked_from: self.session.forked_from.clone() });
+            self.note(EventBody::SessionOpened {
+                agent,
+                name,
+                forked_from: self.session.forked_from.clone(),
+            });
         }
         recovery::recover(self, attempts).await?;
         loop {

@@ -49,9 +49,10 @@ impl Bus {
 
     pub(crate) fn subscribe(&self, store: Arc<dyn Store>, filter: Filter) -> Subscription {
         let live = match self.topics.lock() {
-            Ok(mut topics) => {
-                topics.entry(filter.session.clone()).or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe()
-            }
+            Ok(mut topics) => topics
+                .entry(filter.session.clone())
+                .or_insert_with(|| broadcast::channel(BACKLOG).0)
+                .subscribe(),
             Err(_) => broadcast::channel(1).1,
         };
         let changes = store.changes();

@@ -91,7 +91,11 @@ impl Handle {
         let lane = post.lane;
         let posted = self.world.store().post(post).await?;
         let (message, position) = (posted.message.clone(), posted.position);
-        self.world.mention(session, None, EventBody::InboxQueued { message: message.clone(), lane, position });
+        self.world.mention(
+            session,
+            None,
+            EventBody::InboxQueued { message: message.clone(), lane, position },
+        );
         if delivery != Delivery::Silent {
             self.router.wake(&session.id, Signal::Mail);
         }
@@ -116,7 +120,8 @@ impl Handle {
 
     async fn patch(&self, session: &SessionId, patch: SessionPatch) -> Result<Reply, Error> {
         let session = self.world.store().update(session, patch).await?;
-        let body = EventBody::SessionUpdated { name: session.name.clone(), deleted: session.deleted_at.is_some() };
+        let body =
+            EventBody::SessionUpdated { name: session.name.clone(), deleted: session.deleted_at.is_some() };
         self.world.mention(&session, None, body);
         Ok(Reply::Session(Box::new(session)))
     }

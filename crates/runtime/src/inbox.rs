@@ -29,12 +29,8 @@ pub(crate) fn post(world: &World, letter: Letter) -> Post {
     Post { session: letter.session, lane, key, message, capacity: letter.capacity }
 }
 
-/// The next message that starts a run.
-pub(crate) async fn next_mail(world: &World, session: &SessionId) -> Result<Option<InboxItem>, Error> {
-    Ok(world.store().waiting(session, Lane::Mail, 1).await?.pop())
-}
-
-/// What waits to be taken in at a turn boundary, in order.
-pub(crate) async fn at_boundary(world: &World, session: &SessionId) -> Result<Vec<InboxItem>, Error> {
-    Ok(world.store().waiting(session, Lane::Boundary, 64).await?)
+/// What waits in a lane, in order, as far as the store knows.
+pub(crate) async fn waiting(world: &World, session: &SessionId, lane: Lane) -> Result<Vec<InboxItem>, Error> {
+    let at_most = if lane == Lane::Mail { 2 } else { 64 };
+    Ok(world.store().waiting(session, lane, at_most).await?)
 }

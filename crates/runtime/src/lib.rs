@@ -15,6 +15,7 @@ mod inbox;
 mod router;
 mod runtime;
 mod signals;
+mod tasks;
 mod world;
 
 pub use agent::history::History;

@@ -32,7 +32,8 @@ impl Router {
         match address {
             Address::Id { id } => self.by_id(&id).await,
             Address::Latest { agent } => self.latest(&agent).await?.ok_or_else(|| {
-                let problem = Problem::new(ErrorCode::SessionNotFound, format!("agent `{agent}` has no session yet"));
+                let problem =
+                    Problem::new(ErrorCode::SessionNotFound, format!("agent `{agent}` has no session yet"));
                 problem.fix("leave out --continue to open one").into()
             }),
             Address::Create(new) => self.open(new, None).await,
@@ -48,7 +49,8 @@ impl Router {
     }
 
     pub(crate) async fn by_id(&self, id: &SessionId) -> Result<Session, Error> {
-        let found = self.world.store().session(id).await?.ok_or(rooftree_store::Error::NoSession(id.clone()))?;
+        let found =
+            self.world.store().session(id).await?.ok_or(rooftree_store::Error::NoSession(id.clone()))?;
         if found.deleted_at.is_some() {
             return Err(Problem::new(ErrorCode::SessionNotFound, format!("session {id} is deleted"))
                 .fix(format!("rooftree sessions restore {id}"))
@@ -58,8 +60,12 @@ impl Router {
     }
 
     async fn latest(&self, agent: &str) -> Result<Option<Session>, Error> {
-        let filter =
-            SessionFilter { agent: Some(agent.into()), top_level: Some(true), limit: 1, ..SessionFilter::default() };
+        let filter = SessionFilter {
+            agent: Some(agent.into()),
+            top_level: Some(true),
+            limit: 1,
+            ..SessionFilter::default()
+        };
         Ok(self.world.store().sessions(filter).await?.pop())
     }
 
@@ -103,7 +109,7 @@ impl Router {
 
     fn start(self: &Arc<Self>, session: SessionId, signals: Signals) {
         let router = self.clone();
-        self.world.tasks.spawn(async move {
+        self.world.crew.spawn(async move {
             agent::live(router.world.clone(), session.clone(), signals.clone()).await;
             signals.close();
             let mut awake = router.awake.lock().unwrap_or_else(PoisonError::into_inner);

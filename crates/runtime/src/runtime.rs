@@ -5,8 +5,7 @@ use std::sync::Arc;
 use rooftree_store::Owner;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{Handle, Options, bus::Bus, router::Router, signals::Signal, world::World};
-
+use crate::{Handle, Options, bus::Bus, router::Router, signals::Signal, tasks, world::World};
 
 /// Agents under one roof. Dropping it without [`Runtime::stop`] leaves runs to be resumed.
 pub struct Runtime {
@@ -21,8 +20,10 @@ impl Runtime {
             bus: Bus::default(),
             owner: Owner::this_process(),
             closing: CancellationToken::new(),
-            tasks: TaskTracker::new(),
+            crew: TaskTracker::new(),
         });
+        let processes = world.options.processes.events();
+        tokio::spawn(tasks::keep_list(world.clone(), processes));
         Self { handle: Handle { router: Router::new(world.clone()), world } }
     }
 
@@ -45,8 +46,8 @@ impl Runtime {
     pub async fn stop(self) {
         let world = &self.handle.world;
         world.closing.cancel();
-        world.tasks.close();
-        world.tasks.wait().await;
+        world.crew.close();
+        world.crew.wait().await;
         world.options.processes.stop_everything().await;
     }
 }

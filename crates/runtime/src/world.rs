@@ -2,10 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use rooftree_protocol::{ErrorCode, Event, EventBody, ModelChoice, Problem, RunId, Session, Timestamp, event};
+use rooftree_protocol::{
+    ErrorCode, Event, EventBody, ModelChoice, Problem, RunId, Session, Timestamp, event,
+};
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
-use rooftree_tools::{Policy, Toolset, bash::Processes};
+use rooftree_tools::{Policy, Processes, Toolset};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{Clock, Definitions, bus::Bus};
@@ -54,7 +56,8 @@ pub(crate) struct World {
     pub(crate) owner: Owner,
     /// Fires when the runtime stops; every agent's work hangs below it.
     pub(crate) closing: CancellationToken,
-    pub(crate) tasks: TaskTracker,
+    /// Every task of this runtime, so that it can wait for them to end.
+    pub(crate) crew: TaskTracker,
 }
 
 impl World {

@@ -45,6 +45,6 @@ pub struct Claimed {
     pub claim: Claim,
     /// The session as it is now.
     pub session: Session,
-    /// How many claims in a row ended without the run they worked on being settled.
+    /// How many claims in a row, before this one, ended without the run they worked on being settled.
     pub attempts: u32,
 }

@@ -72,7 +72,7 @@ pub struct Post {
     pub key: String,
     /// The message.
     pub message: Message,
-    /// How many may wait in the lane.
+    /// How many may wait in the lane, this one included; those taken already do not count.
     pub capacity: u64,
 }
 
@@ -105,10 +105,11 @@ pub struct InboxItem {
 pub struct Batch {
     /// Events with their numbers, continuing the journal without a gap. All durable.
     pub events: Vec<Event>,
-    /// Inbox items whose message is among `events`. Each must be the next of its lane:
-    /// anything else is refused, so nothing is skipped and nothing is taken twice.
+    /// Inbox items whose message is among `events`, in the same order. Each must be the next of
+    /// its lane: anything else is refused, so nothing is skipped and nothing is taken twice.
     pub taken: Vec<(Lane, u64)>,
     /// Items that need no more work: those of `taken` that start no run, or the one a run answered.
+    /// Mail is done in order; at a boundary what woke the session may be done after what came later.
     pub done: Vec<(Lane, u64)>,
     /// The run being worked on after this commit: `Some(None)` says it is settled.
     pub run: Option<Option<RunId>>,
@@ -143,7 +144,7 @@ pub struct TaskRow {
     /// How it is.
     pub status: TaskStatus,
     /// For a process: its group and when its leader started, to find and end it after a crash.
-    pub process_group: Option<(u32, u64)>,
+    pub process_group: Option<(i32, u64)>,
     /// Exit code or signal, in words.
     pub detail: String,
     /// Since when.

@@ -18,6 +18,7 @@ mod schema;
 mod search;
 mod sessions;
 mod tasks;
+mod unfinished;
 mod verify;
 mod writer;
 
@@ -59,7 +60,8 @@ impl SqliteStore {
         Ok(Self { path: path.to_owned(), readers: Readers::new(path), writer: Some(writer), changes })
     }
 
-    /// Opens a database only to look at it. Works on a read-only file; every write is refused.
+    /// Opens a database only to look at it. Works on a read-only file; every write is refused,
+    /// and a search finds only what an earlier one has indexed.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         connect::reader(path)?;
@@ -181,7 +183,7 @@ impl Store for SqliteStore {
     }
 
     fn unfinished(&self) -> Pending<Vec<SessionId>> {
-        self.read(sessions::unfinished)
+        self.read(unfinished::unfinished)
     }
 
     fn owner(&self, session: &SessionId) -> Pending<Option<Owner>> {

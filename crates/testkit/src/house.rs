@@ -13,7 +13,7 @@ use rooftree_providers::{
 };
 use rooftree_runtime::{Asking, Clock, Definitions, Filter, Handle, Options, Runtime};
 use rooftree_store::{SqliteStore, Store};
-use rooftree_tools::{Policy, Toolset, bash::Processes};
+use rooftree_tools::{Policy, Processes, Toolset};
 use tempfile::TempDir;
 
 use crate::{VirtualClock, story};
@@ -163,11 +163,19 @@ impl House {
     }
 
     /// Waits until something happens that the test is looking for; it may have happened already.
-    pub async fn until(&self, session: &SessionId, what: &str, wanted: impl Fn(&Event) -> bool) -> Arc<Event> {
+    pub async fn until(
+        &self,
+        session: &SessionId,
+        what: &str,
+        wanted: impl Fn(&Event) -> bool,
+    ) -> Arc<Event> {
         let mut events = self.handle.subscribe(Filter { session: session.clone(), after: 0 });
         let search = async {
             loop {
                 let event = events.next().await.expect("the journal can be read");
+                if let EventBody::Notice { code, message, .. } = &event.body {
+                    assert!(code != "agent_stopped", "the agent stopped: {message}");
+                }
                 if wanted(&event) {
                     return event;
                 }

@@ -53,7 +53,10 @@ impl Probe {
         let input_schema = json!({"type": "object"});
         let spec = ToolSpec { name: name.into(), description: "A tool for tests.".into(), input_schema };
         let started = Arc::new(AtomicU32::new(0));
-        let keeper = Keeper { gate: gate.clone().unwrap_or_else(|| Arc::new(Semaphore::new(0))), started: started.clone() };
+        let keeper = Keeper {
+            gate: gate.clone().unwrap_or_else(|| Arc::new(Semaphore::new(0))),
+            started: started.clone(),
+        };
         (Arc::new(Self { spec, effect, gate, started }), keeper)
     }
 }

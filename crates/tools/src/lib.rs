@@ -2,11 +2,28 @@
 //!
 //! Tools know a directory and a cancel token, not sessions, models or the store.
 
+mod apply_diff;
+mod arguments;
+mod bash;
+mod bash_output;
+mod blocking;
+mod builtin;
+mod change;
+mod delete;
+mod edit;
 pub mod output;
+mod place;
 pub mod policy;
+mod read;
+mod task_stop;
+mod text_file;
+mod todo_write;
 pub mod tool;
 pub mod toolset;
+mod write;
 
+pub use bash::processes::{ProcessEvent, Processes};
+pub use builtin::builtin;
 pub use policy::{Judged, Policy, Rule, Verdict};
 pub use tool::{Tool, ToolContext, ToolOutput};
 pub use toolset::Toolset;

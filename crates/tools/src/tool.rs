@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use futures::future::BoxFuture;
@@ -91,25 +91,32 @@ pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 pub type BlobReader = Arc<dyn Fn(String) -> BoxFuture<'static, Option<Vec<u8>>> + Send + Sync>;
 
 impl ToolContext {
-    /// An absolute path for what a model wrote.
+    /// An absolute path for what a model wrote, without `.` and `..`.
+    ///
+    /// Invariant: what a tool opens is what the policy judged, which does not follow links:
+    /// `link/..` is the directory the link is in, not the one above its target.
     pub fn resolve(&self, path: &str) -> PathBuf {
-        self.cwd.join(path)
+        crate::policy::lexical(&self.cwd.join(path))
     }
 }
 
 /// Which content of which file a session has seen, by hash: an edit of anything else is refused.
 #[derive(Clone, Default)]
-pub struct FileViews(Arc<Mutex<HashMap<PathBuf, String>>>);
+pub struct FileViews {
+    seen: Arc<Mutex<HashMap<PathBuf, String>>>,
+    /// Held while a file is checked and changed: calls of one reply run at the same time.
+    change: Arc<Mutex<()>>,
+}
 
 impl FileViews {
     /// The hash of the content the session knows.
     pub fn seen(&self, path: &Path) -> Option<String> {
-        self.0.lock().ok()?.get(path).cloned()
+        self.seen.lock().ok()?.get(path).cloned()
     }
 
     /// Takes over what a call says it saw or wrote; a file that is gone is forgotten.
     pub fn note(&self, note: &FileNote) {
-        if let Ok(mut views) = self.0.lock() {
+        if let Ok(mut views) = self.seen.lock() {
             match &note.hash {
                 Some(hash) => views.insert(note.path.clone(), hash.clone()),
                 None => views.remove(&note.path),
@@ -117,9 +124,14 @@ impl FileViews {
         }
     }
 
+    /// Keeps other calls of the session from changing files until it is dropped.
+    pub(crate) fn changing(&self) -> MutexGuard<'_, ()> {
+        self.change.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Forgets everything: the model has forgotten too.
     pub fn clear(&self) {
-        if let Ok(mut views) = self.0.lock() {
+        if let Ok(mut views) = self.seen.lock() {
             views.clear();
         }
     }

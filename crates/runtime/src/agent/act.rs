@@ -5,32 +5,29 @@
 //! ones before it. Results are kept as they come, so that a crash loses as little as possible;
 //! `history.rs` gives them to the model in call order.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use rooftree_protocol::{
-    CallId, Effect, ErrorCode, EventBody, Outcome, Part, Repeat, Timestamp, ToolCall, event::ToolRecord,
+    Effect, ErrorCode, EventBody, Outcome, Repeat, Timestamp, ToolCall, event::ToolRecord,
 };
-use rooftree_tools::{Judged, Tool, ToolContext, ToolOutput, Verdict, toolset::Found};
-use serde_json::Value;
+use rooftree_tools::{Judged, ToolOutput, Verdict, toolset::Found};
 use tokio_util::sync::CancellationToken;
 
-use super::{Agent, journal::Commit, limits::End, permission, permission::Permitted, result, take::is_steered};
+use super::{
+    Agent,
+    call::{Prepared, context, leave, not_made},
+    journal::Commit,
+    limits::End,
+    permission,
+    permission::Permitted,
+    result,
+    take::is_steered,
+};
 use crate::Error;
 
 /// How long a cancelled tool may take to stop before it is given up.
 const GRACE: Duration = Duration::from_secs(5);
-
-/// A call that passed every check but the last.
-#[derive(Clone)]
-pub(super) struct Prepared {
-    pub(super) call: ToolCall,
-    pub(super) tool: Arc<dyn Tool>,
-    pub(super) input: Value,
-    pub(super) effect: Effect,
-    pub(super) repeat: Repeat,
-    pub(super) title: String,
-}
 
 /// What the checks say about a call.
 enum Checked {
@@ -89,7 +86,7 @@ pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Optio
 fn check(agent: &Agent, call: &ToolCall) -> Checked {
     let refused = |outcome, words: String| {
         let title = call.tool.clone();
-        Checked::Refused(record_of(call, &title, outcome, words))
+        Checked::Refused(not_made(call, &title, outcome, words))
     };
     let Found::Tool(tool) = agent.toolset.find(&call.tool) else {
         let (code, words) = unknown_tool(agent, &call.tool);
@@ -116,16 +113,24 @@ fn unknown_tool(agent: &Agent, name: &str) -> (ErrorCode, String) {
     let exists = matches!(agent.world.options.tools.find(name), Found::Tool(_));
     let there_are = agent.toolset.names().join(", ");
     if exists {
-        (ErrorCode::ToolNotAllowed, format!("tool_not_allowed: this agent may not use `{name}`. It has: {there_are}"))
+        (
+            ErrorCode::ToolNotAllowed,
+            format!("tool_not_allowed: this agent may not use `{name}`. It has: {there_are}"),
+        )
     } else {
-        (ErrorCode::ToolNotFound, format!("tool_not_found: there is no tool `{name}`. There are: {there_are}"))
+        (
+            ErrorCode::ToolNotFound,
+            format!("tool_not_found: there is no tool `{name}`. There are: {there_are}"),
+        )
     }
 }
 
 /// The first call and those after it that may run at the same time.
 fn together(agent: &Agent, first: Prepared, rest: &mut VecDeque<ToolCall>) -> Vec<Prepared> {
     let mut batch = vec![first];
-    while batch.iter().all(|one| one.effect == Effect::ReadOnly) && batch.len() < agent.limits.concurrent_calls {
+    while batch.iter().all(|one| one.effect == Effect::ReadOnly)
+        && batch.len() < agent.limits.concurrent_calls
+    {
         let Some(next) = rest.front() else { break };
         match check(agent, next) {
             Checked::Ready(prepared) if prepared.effect == Effect::ReadOnly => batch.push(prepared),
@@ -148,7 +153,8 @@ async fn run_batch(agent: &mut Agent, batch: Vec<Prepared>) -> Result<Option<End
     }
     rooftree_store::failpoint::reach("tool.intended");
     let stop = CancellationToken::new();
-    let mut running: FuturesUnordered<Running> = batch.into_iter().map(|one| start(agent, one, &stop)).collect();
+    let mut running: FuturesUnordered<Running> =
+        batch.into_iter().map(|one| start(agent, one, &stop)).collect();
     let mut ended = None;
     while ended.is_none() {
         let came = tokio::select! {
@@ -191,32 +197,10 @@ fn start(agent: &Agent, one: Prepared, stop: &CancellationToken) -> Running {
     let work = one.tool.run(one.input.clone(), context);
     Box::pin(async move {
         let output = std::panic::AssertUnwindSafe(work).catch_unwind().await;
-        let output = output.unwrap_or_else(|_| ToolOutput::failed(ErrorCode::Internal, "the tool crashed; this is a bug"));
+        let output = output
+            .unwrap_or_else(|_| ToolOutput::failed(ErrorCode::Internal, "the tool crashed; this is a bug"));
         (one, output, since)
     })
-}
-
-pub(super) fn context(agent: &Agent, call: &CallId, cancel: CancellationToken) -> ToolContext {
-    let (telling, run, called) = (agent.journal.teller().clone(), agent.run_id(), call.clone());
-    let store = agent.world.store().clone();
-    ToolContext {
-        session: agent.session.id.clone(),
-        call: call.clone(),
-        cwd: agent.session.cwd.as_path().into(),
-        cancel,
-        views: agent.views.clone(),
-        todos: agent.history.todos(),
-        progress: Arc::new(move |text| {
-            telling.say(run.clone(), EventBody::ToolOutput { call: called.clone(), text: text.to_owned() });
-        }),
-        blobs: Arc::new(move |id| {
-            let store = store.clone();
-            Box::pin(async move {
-                let id = rooftree_protocol::BlobId::parse(&id).ok()?;
-                store.blob(&id).await.ok().flatten()
-            })
-        }),
-    }
 }
 
 fn intent(one: &Prepared) -> EventBody {
@@ -231,30 +215,7 @@ fn intent(one: &Prepared) -> EventBody {
     }
 }
 
-/// Gives calls that will not be made a result that says so.
-fn leave(agent: &mut Agent, calls: VecDeque<ToolCall>, words: &str) {
-    for call in calls {
-        let record = record_of(&call, &call.tool, Outcome::Cancelled, words.to_owned());
-        agent.note(EventBody::ToolCompleted(record));
-    }
-}
-
 fn refusal(one: &Prepared, words: String) -> ToolRecord {
-    let record = record_of(&one.call, &one.title, Outcome::Denied, words);
+    let record = not_made(&one.call, &one.title, Outcome::Denied, words);
     ToolRecord { tool: one.tool.spec().name.clone(), ..record }
-}
-
-/// The record of a call that was not made.
-pub(super) fn record_of(call: &ToolCall, title: &str, outcome: Outcome, words: String) -> ToolRecord {
-    ToolRecord {
-        call: call.id.clone(),
-        tool: call.tool.clone(),
-        title: title.to_owned(),
-        outcome,
-        content: vec![Part::text(words)],
-        duration_ms: 0,
-        full: None,
-        files: Vec::new(),
-        diff: None,
-    }
 }

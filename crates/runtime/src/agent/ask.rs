@@ -111,7 +111,9 @@ fn record(
     usage: Usage,
     request: Option<String>,
 ) {
-    let texts = parts.iter().filter_map(|part| if let ReplyPart::Text { text } = part { Some(text.as_str()) } else { None });
+    let texts = parts
+        .iter()
+        .filter_map(|part| if let ReplyPart::Text { text } = part { Some(text.as_str()) } else { None });
     let text = texts.collect::<Vec<_>>().concat();
     let snippet = (!text.trim().is_empty()).then(|| super::take::shortened(&text, 120));
     let reply = ReplyRecord { text, parts, model: model.choice.to_string(), stop, usage, request };

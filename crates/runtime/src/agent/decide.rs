@@ -42,9 +42,12 @@ pub(crate) fn decide(history: &History, limits: &Limits) -> Next {
 fn going_in_circles(calls: &[ToolCall], times: u32) -> Problem {
     let names: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
     let what = names.join(", ");
-    Problem::new(ErrorCode::LimitReached, format!("the model asked for the same {what} call {times} times in a row"))
-        .cause("it makes no progress")
-        .fix("rephrase the request, or raise limits.identical_calls")
+    Problem::new(
+        ErrorCode::LimitReached,
+        format!("the model asked for the same {what} call {times} times in a row"),
+    )
+    .cause("it makes no progress")
+    .fix("rephrase the request, or raise limits.identical_calls")
 }
 
 #[cfg(test)]
@@ -67,9 +70,11 @@ mod tests {
         assert_eq!(next(whole.clone()), Next::Ask);
         let again = [whole, vec![reply("", &["a", "b"])]].concat();
         assert!(matches!(next(again), Next::End(End::Failed(_))));
-        let used_up = vec![started(), user("x"), reply("", &["a"]), result("a"), reply("", &["c"]), result("c")];
+        let used_up =
+            vec![started(), user("x"), reply("", &["a"]), result("a"), reply("", &["c"]), result("c")];
         assert_eq!(next(used_up), Next::End(End::MaxTurns));
-        let said_at_the_limit = vec![started(), user("x"), reply("", &["a"]), result("a"), reply("done", &[])];
+        let said_at_the_limit =
+            vec![started(), user("x"), reply("", &["a"]), result("a"), reply("done", &[])];
         assert_eq!(next(said_at_the_limit), Next::End(End::Completed));
     }
 }

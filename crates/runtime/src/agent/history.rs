@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    CallId, Event, EventBody, Lane, MessageId, Outcome, Part, PermissionId, Repeat, RunId, Timestamp, Todo, ToolCall,
-    ToolResult, Usage,
+    CallId, Event, EventBody, Lane, MessageId, Outcome, Part, PermissionId, Repeat, RunId, Timestamp, Todo,
+    ToolCall, ToolResult, Usage,
     event::{Denial, ReplyRecord, RunMode, StopReason, ToolRecord},
     tool_call::{FileAction, FileNote},
 };
@@ -26,6 +26,14 @@ pub struct History {
     run: Option<RunView>,
     todos: Arc<[Todo]>,
     estimate: u64,
+    taken: Taken,
+}
+
+/// The last message taken from each lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Taken {
+    mail: u64,
+    boundary: u64,
 }
 
 /// A call and how far it is.
@@ -78,6 +86,7 @@ impl History {
             EventBody::SessionOpened { forked_from: Some(_), .. } => {
                 self.close_open("forked here");
                 self.run = None;
+                self.taken = Taken::default();
             }
             EventBody::SessionCleared { .. } => self.clear(),
             EventBody::RunStarted { mode, message, .. } => {
@@ -86,6 +95,10 @@ impl History {
             }
             EventBody::MessageUser { message, lane, position } => {
                 self.close_open(INTERRUPTED);
+                match lane {
+                    Lane::Mail => self.taken.mail = *position,
+                    Lane::Boundary => self.taken.boundary = *position,
+                }
                 if let (Some(run), Lane::Mail) = (&mut self.run, lane) {
                     run.mail = Some(*position);
                 }
@@ -147,14 +160,22 @@ impl History {
         self.todos.clone()
     }
 
+    /// The last message that was taken from a lane.
+    pub fn taken(&self, lane: Lane) -> u64 {
+        match lane {
+            Lane::Mail => self.taken.mail,
+            Lane::Boundary => self.taken.boundary,
+        }
+    }
+
     /// Estimated tokens of the conversation.
     pub fn estimate(&self) -> u64 {
         self.estimate
     }
 
     fn clear(&mut self) {
-        let run = self.run.take();
-        *self = Self { run, ..Self::default() };
+        let (run, taken) = (self.run.take(), self.taken);
+        *self = Self { run, taken, ..Self::default() };
     }
 
     fn push(&mut self, message: ModelMessage) {
@@ -174,11 +195,16 @@ impl History {
     }
 
     fn take_result(&mut self, record: &ToolRecord) {
-        let Some(open) = self.open.iter_mut().find(|open| open.call.id == record.call && open.result.is_none()) else {
+        let Some(open) =
+            self.open.iter_mut().find(|open| open.call.id == record.call && open.result.is_none())
+        else {
             return;
         };
-        let result =
-            ToolResult { call: record.call.clone(), outcome: record.outcome, content: record.content.clone() };
+        let result = ToolResult {
+            call: record.call.clone(),
+            outcome: record.outcome,
+            content: record.content.clone(),
+        };
         open.result = Some(result);
         if let Some(run) = &mut self.run {
             run.note_result(record);

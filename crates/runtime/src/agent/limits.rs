@@ -46,7 +46,8 @@ impl End {
 pub(crate) fn effective(world: &World, definition: &AgentDefinition) -> Limits {
     let mut limits = definition.limits.clone();
     limits.max_turns = world.options.max_turns.unwrap_or(limits.max_turns);
-    limits.run_timeout_secs = world.options.run_timeout.map_or(limits.run_timeout_secs, |limit| limit.as_secs());
+    limits.run_timeout_secs =
+        world.options.run_timeout.map_or(limits.run_timeout_secs, |limit| limit.as_secs());
     limits
 }
 

@@ -62,8 +62,8 @@ impl Agent {
 
     fn stop_process(&self, process: rooftree_protocol::ProcessId) {
         let (processes, session) = (self.world.options.processes.clone(), self.session.id.clone());
-        self.world.tasks.spawn(async move {
-            let _ = processes.stop(&session, &process).await;
+        self.world.crew.spawn(async move {
+            let _ = processes.stop(&session, process.as_str()).await;
         });
     }
 }

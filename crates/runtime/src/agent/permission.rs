@@ -9,7 +9,11 @@ use rooftree_protocol::{
 use rooftree_tools::{Judged, Policy};
 use tokio_util::sync::CancellationToken;
 
-use super::{Agent, act, act::Prepared, limits::End};
+use super::{
+    Agent,
+    call::{Prepared, context},
+    limits::End,
+};
 use crate::{Error, world::Asking};
 
 /// What came of the question.
@@ -34,7 +38,7 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         call: one.call.id.clone(),
         tool: one.tool.spec().name.clone(),
         title: one.title.clone(),
-        detail: one.tool.preview(&one.input, &act::context(agent, &one.call.id, CancellationToken::new())),
+        detail: one.tool.preview(&one.input, &context(agent, &one.call.id, CancellationToken::new())),
         effect: one.effect,
         rule: rule.to_string(),
         until,
@@ -49,8 +53,14 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         return Ok(Permitted::Ended(end));
     }
     if answer.decision == PermissionDecision::Deny {
-        let words = answer.because.map_or_else(|| "[rejected by user]".into(), |words| format!("[rejected: {words}]"));
-        return Ok(Permitted::No(if by == "expired" { "[auto-rejected: nobody answered in time]".into() } else { words }));
+        let words = answer
+            .because
+            .map_or_else(|| "[rejected by user]".into(), |words| format!("[rejected: {words}]"));
+        return Ok(Permitted::No(if by == "expired" {
+            "[auto-rejected: nobody answered in time]".into()
+        } else {
+            words
+        }));
     }
     if answer.scope == PermissionScope::Session {
         agent.policy.allow.push(rule);
@@ -83,5 +93,10 @@ async fn wait(
 fn suggested_rule(agent: &Agent, one: &Prepared) -> rooftree_tools::Rule {
     let subject = one.tool.subject(&one.input);
     let tool = one.tool.spec().name.as_str();
-    Policy::suggested_rule(&Judged { tool, subject: subject.as_deref(), effect: one.effect, cwd: &agent.session.cwd })
+    Policy::suggested_rule(&Judged {
+        tool,
+        subject: subject.as_deref(),
+        effect: one.effect,
+        cwd: &agent.session.cwd,
+    })
 }

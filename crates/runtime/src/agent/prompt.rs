@@ -14,7 +14,9 @@ use super::{Agent, window};
 pub(super) fn system(definition: &AgentDefinition, cwd: &Path) -> Arc<str> {
     let prompt = definition.prompt.trim();
     let platform = std::env::consts::OS;
-    format!("{prompt}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display()).trim().into()
+    format!("{prompt}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display())
+        .trim()
+        .into()
 }
 
 /// The next question to the model.
@@ -39,7 +41,9 @@ pub(super) fn estimate(agent: &Agent) -> u64 {
 pub(super) fn fixed_estimate(system: &str, specs: &[rooftree_protocol::ToolSpec]) -> u64 {
     let tools: u64 = specs
         .iter()
-        .map(|spec| window::weigh_text(&spec.description) + window::weigh_text(&spec.input_schema.to_string()) + 8)
+        .map(|spec| {
+            window::weigh_text(&spec.description) + window::weigh_text(&spec.input_schema.to_string()) + 8
+        })
         .sum();
     window::weigh_text(system) + tools
 }

@@ -7,7 +7,7 @@ use rooftree_protocol::{
 
 use super::{
     Agent,
-    act::record_of,
+    call::not_made,
     history::{INTERRUPTED, OpenCall},
     limits::End,
     settle::settle,
@@ -39,13 +39,16 @@ pub(super) async fn load(agent: &mut Agent) -> Result<(), Error> {
 pub(super) async fn recover(agent: &mut Agent, attempts: u32) -> Result<(), Error> {
     let Some(run) = agent.history.run() else { return Ok(()) };
     if let Some(id) = run.asking.clone() {
-        let answer = Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because: None };
+        let answer =
+            Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because: None };
         agent.note(EventBody::PermissionResolved { id, answer, by: "interrupted".into() });
     }
-    let lost = |open: &&OpenCall| open.intent == Some(Repeat::AtMostOnce) || (attempts > ATTEMPTS && open.intent.is_some());
+    let lost = |open: &&OpenCall| {
+        open.intent == Some(Repeat::AtMostOnce) || (attempts > ATTEMPTS && open.intent.is_some())
+    };
     let lost: Vec<ToolCall> = agent.history.open_calls().filter(lost).map(|open| open.call.clone()).collect();
     for call in lost {
-        let record = record_of(&call, &call.tool, Outcome::Unknown, INTERRUPTED.into());
+        let record = not_made(&call, &call.tool, Outcome::Unknown, INTERRUPTED.into());
         agent.note(EventBody::ToolCompleted(record));
     }
     if attempts > ATTEMPTS {
@@ -56,10 +59,6 @@ pub(super) async fn recover(agent: &mut Agent, attempts: u32) -> Result<(), Erro
 
 /// A run that ends its process every time must not be tried for ever.
 async fn give_up(agent: &mut Agent, attempts: u32) -> Result<(), Error> {
-    let rest: Vec<ToolCall> = agent.history.open_calls().map(|open| open.call.clone()).collect();
-    for call in rest {
-        agent.note(EventBody::ToolCompleted(record_of(&call, &call.tool, Outcome::Cancelled, "[cancelled]".into())));
-    }
     let message = format!("this run was cut off {attempts} times and is given up");
     agent.note(EventBody::Notice {
         level: NoticeLevel::Error,

@@ -4,7 +4,7 @@ use rooftree_protocol::{BlobId, EventBody, Outcome, Part, Timestamp, event::Tool
 use rooftree_store::blob_id;
 use rooftree_tools::{ToolOutput, output};
 
-use super::{Agent, act::Prepared, journal::Commit};
+use super::{Agent, call::Prepared, journal::Commit};
 
 /// Keeps the result of a call. `instead` replaces how it ended, for calls that were cut short.
 pub(super) fn keep(

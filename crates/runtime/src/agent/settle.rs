@@ -1,13 +1,17 @@
 //! Ends a run: in one commit its outcome is recorded and its message is done.
 
-use rooftree_protocol::{EventBody, Lane, event::RunEnd};
+use rooftree_protocol::{EventBody, Lane, ToolCall, event::RunEnd};
 
-use super::{Agent, journal::Commit, limits, limits::End, take::shortened};
+use super::{Agent, call::leave, journal::Commit, limits, limits::End, take::shortened};
 use crate::Error;
 
 /// Settles the open run. Returns once that is on disk: only then does the answer leave.
 pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
-    let (Some(run), Some(status)) = (agent.history.run(), end.status()) else { return Ok(()) };
+    let Some(status) = end.status() else { return Ok(()) };
+    // Every call has a result, also those the run ended without making.
+    let open: Vec<ToolCall> = agent.history.open_calls().map(|open| open.call.clone()).collect();
+    leave(agent, open, "[cancelled] the run ended before this call was made");
+    let Some(run) = agent.history.run() else { return Ok(()) };
     rooftree_store::failpoint::reach("run.settling");
     let mail = run.mail;
     let mut bodies: Vec<EventBody> = limits::tool_limit_notice(&end, &agent.history).into_iter().collect();

@@ -11,12 +11,11 @@ use crate::{Error, inbox};
 /// Starts a run for the next message in the mail, or for what waits at the boundary.
 /// Says whether there was anything.
 pub(super) async fn take_next(agent: &mut Agent) -> Result<bool, Error> {
-    let mail = inbox::next_mail(&agent.world, &agent.session.id).await?;
-    if let Some(item) = mail {
-        start(agent, &item, mode_of(&item.message.origin));
+    if let Some(item) = waiting(agent, Lane::Mail).await?.first() {
+        start(agent, item, mode_of(&item.message.origin));
         return Ok(true);
     }
-    let boundary = inbox::at_boundary(&agent.world, &agent.session.id).await?;
+    let boundary = waiting(agent, Lane::Boundary).await?;
     let Some(waking) = boundary.iter().find(|item| !item.message.silent) else { return Ok(false) };
     start(agent, waking, RunMode::Woken);
     Ok(true)
@@ -57,7 +56,7 @@ pub(super) async fn take_in(agent: &mut Agent) -> Result<(), Error> {
         agent.has_news = true;
         return Ok(());
     }
-    let items = inbox::at_boundary(&agent.world, &agent.session.id).await?;
+    let items = waiting(agent, Lane::Boundary).await?;
     if items.is_empty() {
         return Ok(());
     }
@@ -79,11 +78,19 @@ pub(super) async fn is_steered(agent: &mut Agent) -> Result<bool, Error> {
     if !agent.has_news {
         return Ok(false);
     }
-    let items = inbox::at_boundary(&agent.world, &agent.session.id).await?;
+    let items = waiting(agent, Lane::Boundary).await?;
     let steers = |item: &InboxItem| {
         !item.message.silent && matches!(item.message.origin, Origin::User | Origin::Connector { .. })
     };
     Ok(items.iter().any(steers))
+}
+
+/// What waits in a lane. The store may not know yet what was taken a moment ago; we do.
+async fn waiting(agent: &Agent, lane: Lane) -> Result<Vec<InboxItem>, Error> {
+    let taken = agent.history.taken(lane);
+    let mut items = inbox::waiting(&agent.world, &agent.session.id, lane).await?;
+    items.retain(|item| item.position > taken);
+    Ok(items)
 }
 
 fn entering(item: &InboxItem) -> EventBody {

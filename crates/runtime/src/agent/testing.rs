@@ -1,8 +1,8 @@
 //! Events for the tables in this folder's tests, made with as few words as possible.
 
 use rooftree_protocol::{
-    CallId, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId, SessionId, Timestamp, ToolCall,
-    Usage,
+    CallId, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId, SessionId, Timestamp,
+    ToolCall, Usage,
     event::{ReplyPart, ReplyRecord, RunMode, StopReason, ToolRecord},
 };
 
@@ -29,7 +29,13 @@ pub(super) fn event(body: EventBody) -> Event {
 
 pub(super) fn started() -> Event {
     let message = MessageId::from_entropy(1);
-    event(EventBody::RunStarted { mode: RunMode::Main, message, model: String::new(), title: String::new(), depth: 0 })
+    event(EventBody::RunStarted {
+        mode: RunMode::Main,
+        message,
+        model: String::new(),
+        title: String::new(),
+        depth: 0,
+    })
 }
 
 pub(super) fn user(text: &str) -> Event {
@@ -44,7 +50,8 @@ pub(super) fn call_id(name: &str) -> CallId {
 
 /// A reply with these words that asks for a call of each of these names.
 pub(super) fn reply(text: &str, calls: &[&str]) -> Event {
-    let call = |name: &&str| ToolCall { id: call_id(name), tool: (*name).into(), input: serde_json::json!({}) };
+    let call =
+        |name: &&str| ToolCall { id: call_id(name), tool: (*name).into(), input: serde_json::json!({}) };
     let mut parts = vec![ReplyPart::Text { text: text.into() }];
     parts.extend(calls.iter().map(call).map(ReplyPart::Call));
     let stop = if calls.is_empty() { StopReason::End } else { StopReason::Calls };

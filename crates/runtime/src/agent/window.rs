@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn an_image_counts_the_same_whatever_its_size() {
-        let image = |bytes| Part::Image { blob: BlobId::from_entropy(1), media_type: "image/png".into(), bytes };
+        let image =
+            |bytes| Part::Image { blob: BlobId::from_entropy(1), media_type: "image/png".into(), bytes };
         let small = weigh(&ModelMessage::User(vec![image(10)]));
         let large = weigh(&ModelMessage::User(vec![image(50_000_000)]));
         assert_eq!(small, large);

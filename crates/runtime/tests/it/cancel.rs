@@ -55,7 +55,8 @@ async fn closing_the_house_pauses_a_run_and_reopening_resumes_it() {
     let house = Plan::new(script()).tools(Toolset::new([look])).build();
     let session = house.post("go").await;
     house.saw(&session, "tool.started").await;
-    let house = house.reopen(Plan::new(script()).tools(Toolset::new([Probe::open("Look", Effect::ReadOnly)]))).await;
+    let house =
+        house.reopen(Plan::new(script()).tools(Toolset::new([Probe::open("Look", Effect::ReadOnly)]))).await;
     assert_eq!(house.recover().await, 1);
     house.finished(&session).await;
     assert_eq!(

@@ -35,7 +35,11 @@ async fn a_hundred_messages_from_ten_posters_are_answered_in_order() {
             EventBody::MessageUser { message, lane: Lane::Mail, position } => {
                 places.push(position);
                 asked.push(message.text());
-                assert_eq!(asked.len(), answered.len() + 1, "a message was taken before the last one was answered");
+                assert_eq!(
+                    asked.len(),
+                    answered.len() + 1,
+                    "a message was taken before the last one was answered"
+                );
             }
             EventBody::RunCompleted(end) => answered.push(end.text),
             _ => {}

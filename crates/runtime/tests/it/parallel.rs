@@ -13,7 +13,11 @@ use serde_json::json;
 async fn calls_that_only_look_run_at_the_same_time_and_are_read_in_call_order() {
     let (slow, keeper) = Probe::gated("Slow", Effect::ReadOnly);
     let fast = Probe::open("Fast", Effect::ReadOnly);
-    let calls = [call("Slow", json!({"say": "one"})), call("Fast", json!({"say": "two"})), call("Slow", json!({"say": "three"}))];
+    let calls = [
+        call("Slow", json!({"say": "one"})),
+        call("Fast", json!({"say": "two"})),
+        call("Slow", json!({"say": "three"})),
+    ];
     let house = Plan::new([say("").calls(calls), say("done")]).tools(Toolset::new([slow, fast])).build();
     let session = house.post("go").await;
     // The fast one is through while both slow ones stand at the gate.
@@ -23,7 +27,9 @@ async fn calls_that_only_look_run_at_the_same_time_and_are_read_in_call_order() 
     house.finished(&session).await;
 
     let requests = house.model.requests();
-    let Some(ModelMessage::Results(results)) = requests[1].messages.last().map(AsRef::as_ref) else { panic!() };
+    let Some(ModelMessage::Results(results)) = requests[1].messages.last().map(AsRef::as_ref) else {
+        panic!()
+    };
     let texts: Vec<String> = results.iter().map(|result| result.text()).collect();
     assert_eq!(texts, ["one", "two", "three"]);
     house.verify().await;

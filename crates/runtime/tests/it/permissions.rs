@@ -74,7 +74,7 @@ async fn where_nobody_can_answer_it_is_denied_and_listed() {
     let end = house.finished(&session).await;
     assert_eq!(end.denials.len(), 2);
     assert!(end.denials[0].reason.contains("--allow"), "{}", end.denials[0].reason);
-    assert!(!house.story(&session).await.contains("asks"));
+    assert!(!house.story(&session).await.contains("\nasks"));
 }
 
 #[tokio::test]
@@ -94,7 +94,9 @@ async fn cancelling_while_a_question_stands_ends_the_run() {
     house.saw(&session, "permission.requested").await;
     house.command(Command::Cancel { session: session.clone() }).await;
     house.finished(&session).await;
-    assert!(house.story(&session).await.contains("tool     Change cancelled: [cancelled]\nended    cancelled"));
+    assert!(
+        house.story(&session).await.contains("tool     Change cancelled: [cancelled]\nended    cancelled")
+    );
     house.verify().await;
 }
 

@@ -10,7 +10,8 @@ use serde_json::json;
 async fn a_steer_lets_running_calls_finish_and_skips_the_rest() {
     let (step, keeper) = Probe::gated("Step", Effect::LocalMutation);
     let calls = [call("Step", json!({"say": "first"})), call("Step", json!({"say": "second"}))];
-    let house = Plan::new([say("").calls(calls), say("stopped as you said")]).tools(Toolset::new([step])).build();
+    let house =
+        Plan::new([say("").calls(calls), say("stopped as you said")]).tools(Toolset::new([step])).build();
     let session = house.post("do two steps").await;
     house.saw(&session, "tool.started").await;
     house.steer(&session, "stop after this one").await;
@@ -35,8 +36,9 @@ ended    completed, 2 turns"#
 #[tokio::test]
 async fn mail_for_a_busy_session_waits_for_its_own_run() {
     let (step, keeper) = Probe::gated("Step", Effect::ReadOnly);
-    let house =
-        Plan::new([say("").calls([call("Step", json!({}))]), say("one done"), say("two done")]).tools(Toolset::new([step])).build();
+    let house = Plan::new([say("").calls([call("Step", json!({}))]), say("one done"), say("two done")])
+        .tools(Toolset::new([step]))
+        .build();
     let session = house.post("one").await;
     house.saw(&session, "tool.started").await;
     house.post_to(&session, "two").await;

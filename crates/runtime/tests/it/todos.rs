@@ -5,8 +5,7 @@ use rooftree_testkit::Plan;
 use serde_json::json;
 
 fn tools() -> rooftree_tools::Toolset {
-    use rooftree_tools::bash::Processes;
-    rooftree_tools::builtin::builtin(std::sync::Arc::new(Processes::new(|| 7)))
+    rooftree_tools::builtin(std::sync::Arc::new(rooftree_tools::Processes::new(|| 7)))
 }
 
 #[tokio::test]
@@ -27,11 +26,15 @@ async fn the_todo_state_is_appended_only_when_the_list_changed() {
             _ => None,
         })
         .collect();
-    assert!(results[0].contains("<todo-state>") && results[0].contains("✅") && results[0].contains("🔄"), "{results:?}");
+    assert!(
+        results[0].contains("<todo-state>") && results[0].contains("✅") && results[0].contains("🔄"),
+        "{results:?}"
+    );
     assert!(!results[1].contains("<todo-state>") && results[1].contains("unchanged"), "{results:?}");
     assert_eq!(house.story(&session).await.matches("todos    2").count(), 1);
 
-    let house = house.reopen(Plan::new([write().turn(4), say("still the same").turn(5)]).tools(tools())).await;
+    let house =
+        house.reopen(Plan::new([write().turn(4), say("still the same").turn(5)]).tools(tools())).await;
     house.post_to(&session, "and now?").await;
     house.finished_runs(&session, 2).await;
     assert_eq!(house.story(&session).await.matches("todos    2").count(), 1, "the list survived the restart");

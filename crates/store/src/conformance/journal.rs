@@ -179,5 +179,5 @@ async fn what_a_restart_picks_up_is_an_open_run_undone_mail_or_a_boundary_that_i
     assert_eq!(store.unfinished().await.unwrap(), wanted);
     store.append(&claim, Batch { done: vec![(Lane::Mail, 1)], ..batch(Vec::new()) }).await.unwrap();
     store.append(&claim_of_running, Batch { run: Some(None), ..batch(Vec::new()) }).await.unwrap();
-    assert_eq!(store.unfinished().await.unwrap(), [steered.clone()]);
+    assert_eq!(store.unfinished().await.unwrap(), std::slice::from_ref(steered));
 }

@@ -73,6 +73,8 @@ impl Changes {
     fn look_out(&self, path: PathBuf) {
         let connection = connect::reader(&path);
         let mut seen = connection.as_ref().ok().and_then(version);
+        // What was committed since the watcher came and before this look is not seen: tell once.
+        self.tell();
         while self.is_wanted() {
             let now = connection.as_ref().ok().and_then(version);
             // If nothing can be found out, it fires for nothing rather than not at all.

@@ -6,7 +6,7 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     thread,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use nix::sys::statfs::{CODA_SUPER_MAGIC, FsType, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, statfs};
@@ -20,8 +20,11 @@ use crate::Error;
 const FAR_AWAY: [FsType; 5] =
     [NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CODA_SUPER_MAGIC, FsType(0xFF53_4D42), FsType(0xFE53_4D42)];
 
-/// How often a busy database is asked again before giving up: about a minute.
-const PATIENCE: i32 = 20_000;
+/// How often SQLite asks a busy database again before it gives up: for about 25 seconds.
+const TRIES: i32 = 10_000;
+
+/// For how long what SQLite gave up is tried again.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The connection of the writer; makes the file and its tables if they are not there.
 pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
@@ -97,13 +100,15 @@ fn unchanging(path: &Path) -> String {
     format!("file:{escaped}?immutable=1")
 }
 
-/// Repeats what failed because others were at it, within bounds.
+/// Repeats what failed because others were at it, within bounds. SQLite by itself does not
+/// wait where two could wait for each other.
 pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> Result<T, rusqlite::Error>) -> Result<T, Error> {
-    let mut tries = 0;
+    let mut since = None;
     loop {
         match attempt() {
-            // SQLite does not ask the busy handler where waiting could dead-lock.
-            Err(error) if is_busy(&error) && wait_a_little(tries) => tries += 20,
+            Err(error) if is_busy(&error) && since.get_or_insert_with(Instant::now).elapsed() < PATIENCE => {
+                wait_a_little(0);
+            }
             other => return Ok(other?),
         }
     }
@@ -111,12 +116,9 @@ pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> Result<T, rusqlite::Erro
 
 /// Waits one to four milliseconds, by chance, so that twenty processes take turns.
 fn wait_a_little(tries: i32) -> bool {
-    if tries >= PATIENCE {
-        return false;
-    }
     let chance = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |now| u64::from(now.subsec_nanos()) % 3_000);
     thread::sleep(Duration::from_micros(1_000 + chance));
-    true
+    tries < TRIES
 }
 
 /// Makes the file and the directories above it, for their owner's eyes only.
@@ -147,5 +149,35 @@ fn refuse_network(path: &Path) -> Result<(), Error> {
             path.display()
         ))),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::statfs::{EXT4_SUPER_MAGIC, TMPFS_MAGIC};
+
+    use super::*;
+
+    #[test]
+    fn only_file_systems_of_other_machines_are_far_away() {
+        for (system, far) in [
+            (NFS_SUPER_MAGIC, true),
+            (FsType(0xFF53_4D42), true),
+            (EXT4_SUPER_MAGIC, false),
+            (TMPFS_MAGIC, false),
+        ] {
+            assert_eq!(FAR_AWAY.contains(&system), far, "{system:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_busy_is_not_tried_again() {
+        let mut tries = 0;
+        let answer: Result<(), Error> = patiently(|| {
+            tries += 1;
+            Err(rusqlite::Error::InvalidQuery)
+        });
+        assert!(answer.is_err());
+        assert_eq!(tries, 1);
     }
 }

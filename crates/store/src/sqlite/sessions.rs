@@ -200,27 +200,6 @@ pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Ve
     Ok(sessions)
 }
 
-/// Sessions with something left to do, oldest first. The first bracket is the condition of the
-/// index `session_unfinished`, word for word; the second leaves out those that only have
-/// silent messages.
-pub(crate) fn unfinished(connection: &Connection) -> Result<Vec<SessionId>, Error> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id FROM session s
-         WHERE (run IS NOT NULL OR mail_done < mail_posted OR boundary_taken < boundary_posted)
-             AND (run IS NOT NULL OR mail_done < mail_posted OR EXISTS (
-                 SELECT 1 FROM inbox i WHERE i.session = s.number AND i.lane = 'boundary'
-                     AND i.position > s.boundary_taken AND i.silent = 0))
-             AND deleted_at IS NULL
-         ORDER BY number",
-    )?;
-    let mut rows = statement.query([])?;
-    let mut ids = Vec::new();
-    while let Some(row) = rows.next()? {
-        ids.push(column::needed(row, "id", SessionId::parse)?);
-    }
-    Ok(ids)
-}
-
 fn read(row: &Row<'_>) -> Result<Session, Error> {
     let parent = match column::id(row, "parent_session", SessionId::parse)? {
         Some(session) => Some(ParentCall {

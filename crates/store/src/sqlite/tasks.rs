@@ -48,7 +48,7 @@ pub(crate) fn list(connection: &Connection, session: Option<&SessionId>) -> Resu
 }
 
 fn read(row: &Row<'_>) -> Result<TaskRow, Error> {
-    let group: Option<u32> = row.get("group_id")?;
+    let group: Option<i32> = row.get("group_id")?;
     let started = column::count(row, "group_started").unwrap_or(0);
     Ok(TaskRow {
         id: row.get("id")?,

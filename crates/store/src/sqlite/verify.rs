@@ -1,6 +1,123 @@
-//! placeholder
-use crate::{Error, verify::Report};
-use rusqlite::Connection;
-pub(crate) fn verify(_: &Connection) -> Result<Report, Error> {
-    Ok(Report::default())
+//! Checks every invariant on what is stored, row by row, without writing.
+//!
+//! Rows are streamed: memory grows with the calls of one run, not with the database. All of
+//! it happens in one read transaction, so that a database in use is seen at one moment.
+
+mod inboxes;
+mod journals;
+mod runs;
+
+use rooftree_protocol::SessionId;
+use rusqlite::{Connection, Row};
+
+use super::column;
+use crate::{Error, chain, verify::Report};
+
+/// More than this is not told: somebody who has a thousand wants a backup, not a list.
+const ENOUGH: usize = 1_000;
+
+/// A session's row, as far as it makes promises.
+struct Promised {
+    number: i64,
+    id: SessionId,
+    fork: Option<(i64, u64)>,
+    head: u64,
+    head_hash: Vec<u8>,
+    fence: u64,
+    run: Option<String>,
+    mail: Counted,
+    boundary: Counted,
+}
+
+/// What a session's row says about a lane.
+#[derive(Clone, Copy)]
+struct Counted {
+    posted: u64,
+    taken: u64,
+    done: u64,
+}
+
+/// Looks at everything.
+pub(crate) fn verify(connection: &Connection) -> Result<Report, Error> {
+    let moment = connection.unchecked_transaction()?;
+    let mut report = Report::new();
+    file(&moment, &mut report)?;
+    let (mut sessions, mut events, mut items) = (0, 0, 0);
+    let mut statement = moment.prepare("SELECT * FROM session ORDER BY number")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let session = read(row)?;
+        sessions += 1;
+        events += journals::check(&moment, &session, &mut report)?;
+        items += inboxes::check(&moment, &session, &mut report)?;
+        if report.violations.len() > ENOUGH {
+            break;
+        }
+    }
+    inboxes::keys(&moment, &mut report)?;
+    let blobs = blobs(&moment, &mut report)?;
+    let counted = [("sessions", sessions), ("events", events), ("inbox items", items), ("blobs", blobs)];
+    report.counted = counted.map(|(kind, count)| (kind.to_owned(), count)).to_vec();
+    report.violations.truncate(ENOUGH);
+    Ok(report)
+}
+
+/// What SQLite itself finds, and rows that belong to no session.
+fn file(connection: &Connection, report: &mut Report) -> Result<(), Error> {
+    let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let what: String = row.get(0)?;
+        if what != "ok" {
+            report.violated("I0", "file", what);
+        }
+    }
+    let mut statement = connection
+        .prepare("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (table, parent, count): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        report.violated("I0", table, format!("{count} rows refer to a {parent} that is not there"));
+    }
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> Result<Promised, Error> {
+    let count = |name: &str| column::count(row, name);
+    let origin: Option<i64> = row.get("fork_session")?;
+    let branch = count("fork_at")?;
+    Ok(Promised {
+        number: row.get("number")?,
+        id: column::needed(row, "id", SessionId::parse)?,
+        fork: origin.map(|number| (number, branch)),
+        head: count("head")?,
+        head_hash: row.get("head_hash")?,
+        fence: count("fence")?,
+        run: row.get("run")?,
+        mail: Counted {
+            posted: count("mail_posted")?,
+            taken: count("mail_taken")?,
+            done: count("mail_done")?,
+        },
+        boundary: Counted {
+            posted: count("boundary_posted")?,
+            taken: count("boundary_taken")?,
+            done: count("boundary_done")?,
+        },
+    })
+}
+
+fn blobs(connection: &Connection, report: &mut Report) -> Result<u64, Error> {
+    let mut statement = connection.prepare("SELECT id, bytes FROM blob")?;
+    let mut rows = statement.query([])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        count += 1;
+        let id: String = row.get(0)?;
+        let bytes = row.get_ref(1)?.as_bytes().unwrap_or_default();
+        if chain::blob_id(bytes).as_str() != id {
+            report.violated("I12", id, "its bytes have another name");
+        }
+    }
+    Ok(count)
 }

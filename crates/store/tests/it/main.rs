@@ -1,3 +1,14 @@
 //! The store's tests over real files and real processes.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
+
 mod conformance;
+mod corruption;
+mod full_disk;
+mod processes;
+mod reopen;
+mod scene;
+mod two_stores;
+
+#[cfg(feature = "failpoints")]
+mod failpoints;

@@ -1,0 +1,68 @@
+//! One tool call on its way: what is known about it, what its tool is given, what is kept if it is not made.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{CallId, Effect, EventBody, Outcome, Part, Repeat, ToolCall, event::ToolRecord};
+use rooftree_tools::{Tool, ToolContext};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::Agent;
+
+/// A call that passed every check but the last.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    pub(super) call: ToolCall,
+    pub(super) tool: Arc<dyn Tool>,
+    pub(super) input: Value,
+    pub(super) effect: Effect,
+    pub(super) repeat: Repeat,
+    pub(super) title: String,
+}
+
+/// What a tool is given besides its arguments.
+pub(super) fn context(agent: &Agent, call: &CallId, cancel: CancellationToken) -> ToolContext {
+    let (telling, run, called) = (agent.journal.teller().clone(), agent.run_id(), call.clone());
+    let store = agent.world.store().clone();
+    ToolContext {
+        session: agent.session.id.clone(),
+        call: call.clone(),
+        cwd: agent.session.cwd.as_path().into(),
+        cancel,
+        views: agent.views.clone(),
+        todos: agent.history.todos(),
+        progress: Arc::new(move |text| {
+            telling.say(run.clone(), EventBody::ToolOutput { call: called.clone(), text: text.to_owned() });
+        }),
+        blobs: Arc::new(move |id| {
+            let store = store.clone();
+            Box::pin(async move {
+                let id = rooftree_protocol::BlobId::parse(&id).ok()?;
+                store.blob(&id).await.ok().flatten()
+            })
+        }),
+    }
+}
+
+/// Gives calls that will not be made a result that says so.
+pub(super) fn leave(agent: &mut Agent, calls: impl IntoIterator<Item = ToolCall>, words: &str) {
+    for call in calls {
+        let record = not_made(&call, &call.tool, Outcome::Cancelled, words.to_owned());
+        agent.note(EventBody::ToolCompleted(record));
+    }
+}
+
+/// The record of a call that was not made.
+pub(super) fn not_made(call: &ToolCall, title: &str, outcome: Outcome, words: String) -> ToolRecord {
+    ToolRecord {
+        call: call.id.clone(),
+        tool: call.tool.clone(),
+        title: title.to_owned(),
+        outcome,
+        content: vec![Part::text(words)],
+        duration_ms: 0,
+        full: None,
+        files: Vec::new(),
+        diff: None,
+    }
+}

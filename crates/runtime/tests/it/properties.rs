@@ -1,0 +1,246 @@
+//! Whatever happens and in whatever order: every call a model reads has its one result, and a
+//! replay reads what was read live.
+
+use std::{sync::Arc, time::Duration};
+
+use proptest::{prelude::*, test_runner::TestRunner};
+use rooftree_protocol::{
+    CallId, Command, Effect, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId,
+    RunStatus, SessionId, Timestamp, ToolCall, Usage,
+    command::Reply,
+    event::{ClearReason, ReplyPart, ReplyRecord, RunEnd, RunMode, StopReason, ToolRecord},
+};
+use rooftree_providers::{
+    ModelMessage,
+    scripted::{call, say},
+};
+use rooftree_runtime::History;
+use rooftree_testkit::{House, Plan, Probe};
+use rooftree_tools::Toolset;
+use serde_json::json;
+
+/// Asserts that every reply with calls is followed by exactly the results of those calls, in order.
+fn assert_paired(messages: &[Arc<ModelMessage>]) {
+    let mut owed: Vec<CallId> = Vec::new();
+    for message in messages {
+        match message.as_ref() {
+            ModelMessage::Results(results) => {
+                let given: Vec<CallId> = results.iter().map(|result| result.call.clone()).collect();
+                assert_eq!(given, owed, "results do not match the calls before them");
+                owed.clear();
+            }
+            other => {
+                assert!(owed.is_empty(), "calls {owed:?} have no result before {other:?}");
+                if let ModelMessage::Assistant { parts, .. } = other {
+                    let calls = parts.iter().filter_map(|part| match part {
+                        ReplyPart::Call(call) => Some(call.id.clone()),
+                        _ => None,
+                    });
+                    owed.extend(calls);
+                }
+            }
+        }
+    }
+    assert!(owed.is_empty(), "the request ends with open calls {owed:?}");
+}
+
+/// Something a journal may hold, sensible or not.
+fn any_body() -> impl Strategy<Value = EventBody> {
+    let id = |n: u8| CallId::parse(&format!("call_{n}")).unwrap();
+    let tool_call = move |n: u8| ReplyPart::Call(ToolCall { id: id(n), tool: "T".into(), input: json!({}) });
+    prop_oneof![
+        any::<bool>().prop_map(|silent| EventBody::MessageUser {
+            message: Message {
+                id: MessageId::from_entropy(1),
+                parts: vec![Part::text("hi")],
+                origin: Origin::User,
+                silent,
+                context: None,
+                at: Timestamp(0)
+            },
+            lane: Lane::Mail,
+            position: 1
+        }),
+        proptest::collection::btree_set(0_u8..12, 0..4).prop_map(move |calls| {
+            EventBody::MessageCompleted(ReplyRecord {
+                text: String::new(),
+                parts: calls.into_iter().map(tool_call).collect(),
+                model: "m".into(),
+                stop: StopReason::Calls,
+                usage: Usage::none(),
+                request: None,
+            })
+        }),
+        (0_u8..12).prop_map(move |n| {
+            EventBody::ToolCompleted(ToolRecord {
+                call: id(n),
+                tool: "T".into(),
+                title: String::new(),
+                outcome: Outcome::Done,
+                content: vec![Part::text(n.to_string())],
+                duration_ms: 0,
+                full: None,
+                files: vec![],
+                diff: None,
+            })
+        }),
+        Just(EventBody::RunStarted {
+            mode: RunMode::Main,
+            message: MessageId::from_entropy(1),
+            model: String::new(),
+            title: String::new(),
+            depth: 0
+        }),
+        Just(EventBody::RunCompleted(RunEnd {
+            status: RunStatus::Cancelled,
+            text: String::new(),
+            turns: 0,
+            calls: 0,
+            usage: Usage::none(),
+            duration_ms: 0,
+            files: vec![],
+            denials: vec![],
+            error: None,
+        })),
+        Just(EventBody::SessionCleared { reason: ClearReason::Asked }),
+        Just(EventBody::SessionOpened {
+            agent: "lead".into(),
+            name: None,
+            forked_from: Some(rooftree_protocol::ForkPoint { session: SessionId::from_entropy(1), at: 3 })
+        }),
+    ]
+}
+
+fn as_event(body: EventBody) -> Event {
+    Event {
+        v: 1,
+        id: Some(1),
+        ts: Timestamp(0),
+        session: SessionId::from_entropy(1),
+        run: Some(RunId::from_entropy(1)),
+        parent_run: None,
+        agent: "lead".into(),
+        body,
+    }
+}
+
+#[test]
+fn no_journal_whatever_it_holds_and_wherever_it_breaks_off_folds_to_an_unpaired_call() {
+    let mut runner = TestRunner::new(ProptestConfig { cases: 2_000, ..ProptestConfig::default() });
+    let journals = proptest::collection::vec(any_body(), 0..40);
+    let checked = runner.run(&journals, |bodies| {
+        let mut history = History::default();
+        for body in bodies {
+            history.apply(&as_event(body));
+            assert_paired(&history.messages());
+        }
+        Ok(())
+    });
+    checked.unwrap();
+}
+
+/// A small generator, so that a failing seed can be run again by itself.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+fn plan() -> Plan {
+    let two = say("working").calls([call("Look", json!({"say": "a"})), call("Change", json!({"say": "b"}))]);
+    let three = say("more").calls([
+        call("Look", json!({"say": "c"})),
+        call("Look", json!({"say": "d"})),
+        call("Change", json!({"say": "e"})),
+    ]);
+    let tools =
+        Toolset::new([Probe::open("Look", Effect::ReadOnly), Probe::open("Change", Effect::LocalMutation)]);
+    Plan::new([two.on("go").chunk(3), three.on("go"), say("done").on("go").chunk(2)]).tools(tools)
+}
+
+/// Every request that was made live is what some prefix of a journal folds to.
+async fn assert_replayed(house: &House, sessions: &[SessionId]) {
+    let mut replayed: Vec<Vec<Arc<ModelMessage>>> = Vec::new();
+    for session in sessions {
+        let mut history = History::default();
+        for event in house.events(session).await {
+            history.apply(&event);
+            replayed.push(history.messages());
+        }
+    }
+    for request in house.model.requests() {
+        assert!(replayed.contains(&request.messages), "a replay would never ask: {:#?}", request.messages);
+    }
+}
+
+/// How a house ends in the middle of everything.
+#[derive(Clone, Copy, PartialEq)]
+enum Ending {
+    /// Stopped in order.
+    Stopped,
+    /// Taken over while it still hangs about; what it asks after that may never reach a journal.
+    TakenOver,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
+    for seed in 0..80 {
+        let mut dice = Dice(seed);
+        let ending = if seed % 2 == 0 { Ending::Stopped } else { Ending::TakenOver };
+        let mut house = plan().build();
+        let mut sessions = vec![house.post("go first").await];
+        for _ in 0..6 {
+            let session = sessions[dice.roll(sessions.len() as u64) as usize].clone();
+            match dice.roll(6) {
+                0 => house.post_to(&session, "go on").await,
+                1 => house.steer(&session, "no, differently").await,
+                2 => drop(house.handle.send(Command::Cancel { session }).await),
+                3 => {
+                    house = match ending {
+                        Ending::Stopped => house.reopen(plan()).await,
+                        Ending::TakenOver => house.crash(plan()).await,
+                    };
+                    house.recover().await;
+                }
+                4 => {
+                    let forked = house.handle.send(Command::Fork { session, at: None, name: None }).await;
+                    if let Ok(Reply::Session(fork)) = forked {
+                        house.post_to(&fork.id, "go branch").await;
+                        sessions.push(fork.id);
+                    }
+                }
+                _ => tokio::time::sleep(Duration::from_micros(dice.roll(3_000))).await,
+            }
+        }
+        for session in &sessions {
+            house.post_to(session, "go last").await;
+            house
+                .until(session, "the answer to the last message", |event| {
+                    matches!(&event.body, EventBody::MessageUser { message, .. } if message.text() == "go last")
+                })
+                .await;
+        }
+        settled(&house, &sessions).await;
+        house.model.requests().iter().for_each(|request| assert_paired(&request.messages));
+        if ending == Ending::Stopped {
+            assert_replayed(&house, &sessions).await;
+        }
+        house.verify().await;
+        house.close().await;
+    }
+}
+
+/// Waits until no session has anything left to do.
+async fn settled(house: &House, sessions: &[SessionId]) {
+    for _ in 0..5_000 {
+        let unfinished = house.handle.store().unfinished().await.unwrap();
+        if !sessions.iter().any(|session| unfinished.contains(session)) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    panic!("never settled:\n{}", house.story(&sessions[0]).await);
+}

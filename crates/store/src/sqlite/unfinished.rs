@@ -1,0 +1,45 @@
+//! What a restart picks up: sessions with something left to do.
+
+use rooftree_protocol::SessionId;
+use rusqlite::Connection;
+
+use super::column;
+use crate::Error;
+
+/// The first bracket is the condition of the index `session_unfinished`, word for word, so
+/// that a million idle sessions cost nothing; the second leaves out those that only have
+/// silent messages.
+const UNFINISHED: &str = "SELECT id FROM session s
+    WHERE (run IS NOT NULL OR mail_done < mail_posted OR boundary_taken < boundary_posted)
+        AND (run IS NOT NULL OR mail_done < mail_posted OR EXISTS (
+            SELECT 1 FROM inbox i WHERE i.session = s.number AND i.lane = 'boundary'
+                AND i.position > s.boundary_taken AND i.silent = 0))
+        AND deleted_at IS NULL
+    ORDER BY number";
+
+/// Their ids, oldest first.
+pub(crate) fn unfinished(connection: &Connection) -> Result<Vec<SessionId>, Error> {
+    let mut statement = connection.prepare_cached(UNFINISHED)?;
+    let mut rows = statement.query([])?;
+    let mut ids = Vec::new();
+    while let Some(row) = rows.next()? {
+        ids.push(column::needed(row, "id", SessionId::parse)?);
+    }
+    Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::connect;
+
+    #[test]
+    fn idle_sessions_are_not_even_looked_at() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {UNFINISHED}")).unwrap();
+        let steps = plan.query_map([], |row| row.get::<_, String>("detail")).unwrap();
+        let steps: Vec<_> = steps.map(Result::unwrap).collect();
+        assert!(steps.iter().any(|step| step.contains("session_unfinished")), "{steps:?}");
+    }
+}

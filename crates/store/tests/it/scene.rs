@@ -1,0 +1,179 @@
+//! What the tests set up: sessions with something in them, and small disks.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use rooftree_protocol::{
+    CallId, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId, RunStatus, SessionId,
+    Timestamp, ToolCall, Usage,
+    event::{ReplyPart, ReplyRecord, RunEnd, RunMode, StopReason, ToolRecord, VERSION},
+};
+use rooftree_store::{Batch, Claim, ClaimOutcome, NewSessionRow, Owner, Post, SqliteStore, Store};
+use tempfile::TempDir;
+
+pub const NOW: Timestamp = Timestamp(1_800_000_000_000);
+pub const MINUTE: Timestamp = Timestamp(NOW.0 + 60_000);
+
+pub fn session_id(number: u128) -> SessionId {
+    SessionId::from_entropy(number)
+}
+
+pub async fn open(store: &SqliteStore, number: u128) -> SessionId {
+    let new = NewSessionRow {
+        id: session_id(number),
+        agent: "lead".into(),
+        name: None,
+        model: None,
+        cwd: PathBuf::from("/somewhere"),
+        parent: None,
+        connector_key: None,
+        at: NOW,
+    };
+    Store::open(store, new).await.unwrap().id
+}
+
+pub fn post(session: &SessionId, key: &str, text: &str) -> Post {
+    let entropy = key.bytes().fold(7_u128, |sum, byte| sum.wrapping_mul(257).wrapping_add(u128::from(byte)));
+    let message = Message {
+        id: MessageId::from_entropy(entropy),
+        parts: vec![Part::text(text)],
+        origin: Origin::User,
+        silent: false,
+        context: None,
+        at: NOW,
+    };
+    Post { session: session.clone(), lane: Lane::Mail, key: key.into(), message, capacity: u64::MAX }
+}
+
+pub async fn claim(store: &SqliteStore, session: &SessionId) -> Claim {
+    match store.claim(session, &Owner::this_process(), NOW, MINUTE).await.unwrap() {
+        ClaimOutcome::Granted(claimed) => claimed.claim,
+        ClaimOutcome::Held(owner) => panic!("held by {owner:?}"),
+    }
+}
+
+fn event(session: &SessionId, id: u64, run: &RunId, body: EventBody) -> Event {
+    Event {
+        v: VERSION,
+        id: Some(id),
+        ts: NOW,
+        session: session.clone(),
+        run: Some(run.clone()),
+        parent_run: None,
+        agent: "lead".into(),
+        body,
+    }
+}
+
+/// One message, taken, answered with a tool call and settled: six events from `head` on.
+pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: u64) {
+    let session = &claim.session;
+    let post = post(session, &format!("talk-{place}"), "plant an oak");
+    store.post(post.clone()).await.unwrap();
+    let run = RunId::from_entropy(u128::from(place));
+    let call = CallId::from_entropy(u128::from(place));
+    let bodies = [
+        EventBody::RunStarted {
+            mode: RunMode::Main,
+            message: post.message.id.clone(),
+            model: "scripted".into(),
+            title: "oak".into(),
+            depth: 0,
+        },
+        EventBody::MessageUser { message: post.message, lane: Lane::Mail, position: place },
+        EventBody::MessageCompleted(reply(&call)),
+        EventBody::ToolCompleted(ToolRecord {
+            call,
+            tool: "Read".into(),
+            outcome: Outcome::Done,
+            content: vec![Part::text("an acorn")],
+            duration_ms: 1,
+            full: None,
+            files: Vec::new(),
+            diff: None,
+        }),
+        EventBody::RunCompleted(RunEnd {
+            status: RunStatus::Completed,
+            text: "planted".into(),
+            turns: 1,
+            calls: 1,
+            usage: Usage::default(),
+            duration_ms: 2,
+            files: Vec::new(),
+            denials: Vec::new(),
+            error: None,
+        }),
+    ];
+    let mut events: Vec<_> =
+        bodies.into_iter().zip(head + 1..).map(|(body, id)| event(session, id, &run, body)).collect();
+    let end = events.split_off(2);
+    let begin = Batch {
+        events,
+        taken: vec![(Lane::Mail, place)],
+        run: Some(Some(run)),
+        lease: MINUTE,
+        ..Batch::default()
+    };
+    store.append(claim, begin).await.unwrap();
+    let settle = Batch {
+        events: end,
+        done: vec![(Lane::Mail, place)],
+        run: Some(None),
+        lease: MINUTE,
+        ..Batch::default()
+    };
+    store.append(claim, settle).await.unwrap();
+}
+
+fn reply(call: &CallId) -> ReplyRecord {
+    let call =
+        ToolCall { id: call.clone(), tool: "Read".into(), input: serde_json::json!({"file_path": "acorn"}) };
+    ReplyRecord {
+        text: "looking".into(),
+        parts: vec![ReplyPart::Text { text: "looking".into() }, ReplyPart::Call(call)],
+        model: "scripted".into(),
+        stop: StopReason::Calls,
+        usage: Usage::default(),
+        request: None,
+    }
+}
+
+pub async fn assert_sound(store: &SqliteStore) {
+    let report = store.verify().await.unwrap();
+    assert!(report.violations.is_empty(), "{:#?}", report.violations);
+}
+
+/// A file system in memory, unmounted when dropped.
+pub struct SmallDisk(TempDir);
+
+impl SmallDisk {
+    /// Mounts one, if this machine lets us; says so if not.
+    pub fn mount(size: &str) -> Option<Self> {
+        let directory = TempDir::new().unwrap();
+        let options = format!("size={size}");
+        let mount = ["-t", "tmpfs", "-o", &options, "tmpfs"];
+        let mounted = Command::new("mount").args(mount).arg(directory.path()).output();
+        if mounted.is_ok_and(|output| output.status.success()) {
+            return Some(Self(directory));
+        }
+        eprintln!("left out: this machine does not let us mount a small disk");
+        None
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn make_read_only(&self) {
+        let remount = ["-o", "remount,ro"];
+        assert!(Command::new("mount").args(remount).arg(self.path()).status().unwrap().success());
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}

@@ -1,0 +1,152 @@
+//! ApplyDiff: SEARCH/REPLACE blocks for a file that was read; all of them or none.
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Effect, ToolKind, ToolSpec};
+use serde_json::Value;
+
+use crate::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, text},
+    blocking,
+    change::{self, Change},
+    edit::{
+        plan_replacements,
+        replace::{Matches, Replacement},
+    },
+};
+
+const DESCRIPTION: &str = "Edit a file that was read with blocks of the form\n\
+    <<<<<<< SEARCH\nold lines\n=======\nnew lines\n>>>>>>> REPLACE\n\
+    Each SEARCH must occur exactly once. All blocks are applied or none.";
+
+pub(crate) const ARGUMENTS: [Argument; 2] = [
+    Argument::new("file_path", Kind::Text, "").required().also(&["path", "filePath"]),
+    Argument::new("diff", Kind::Text, "").required(),
+];
+
+/// The ApplyDiff tool.
+pub(crate) struct ApplyDiff(ToolSpec);
+
+impl ApplyDiff {
+    pub fn new() -> Self {
+        Self(arguments::spec("ApplyDiff", DESCRIPTION, &ARGUMENTS))
+    }
+}
+
+impl Tool for ApplyDiff {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["apply_diff"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Edit
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        let input = arguments::normalise("ApplyDiff", &ARGUMENTS, input).map(Value::Object)?;
+        blocks(text(&input, "diff")).map_err(|words| format!("ApplyDiff: {words}"))?;
+        Ok(input)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::LocalMutation
+    }
+
+    fn title(&self, input: &Value) -> String {
+        text(input, "file_path").to_owned()
+    }
+
+    fn subject(&self, input: &Value) -> Option<String> {
+        Some(text(input, "file_path").to_owned())
+    }
+
+    fn preview(&self, input: &Value, context: &ToolContext) -> String {
+        change::preview(plan(input, context))
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        blocking::run(move || Ok(change::plan_and_make(&context, || plan(&input, &context))))
+    }
+}
+
+fn plan(input: &Value, context: &ToolContext) -> Result<(Change, String), String> {
+    plan_replacements(text(input, "file_path"), &blocks(text(input, "diff"))?, context)
+}
+
+/// Where in a block a line is.
+enum Place {
+    Outside,
+    Search(String),
+    Replace(String, String),
+}
+
+/// The blocks of a diff. Lines between blocks are talk and are passed over.
+fn blocks(diff: &str) -> Result<Vec<Replacement>, String> {
+    let mut found = Vec::new();
+    let mut place = Place::Outside;
+    for line in diff.split_inclusive('\n') {
+        let bare = line.trim_end();
+        place = match place {
+            Place::Outside if is_mark(bare, '<', "SEARCH") => Place::Search(String::new()),
+            Place::Outside => Place::Outside,
+            Place::Search(old) if bare == "=======" => Place::Replace(old, String::new()),
+            Place::Search(old) => Place::Search(old + line),
+            Place::Replace(old, new) if is_mark(bare, '>', "REPLACE") => {
+                found.push(replacement(old, new));
+                Place::Outside
+            }
+            Place::Replace(old, new) => Place::Replace(old, new + line),
+        };
+    }
+    match place {
+        Place::Search(_) => Err("a SEARCH block has no `=======` line.".to_owned()),
+        Place::Replace(..) => Err("a block has no `>>>>>>> REPLACE` line.".to_owned()),
+        Place::Outside if found.is_empty() => Err("there is no `<<<<<<< SEARCH` block in it.".to_owned()),
+        Place::Outside => Ok(found),
+    }
+}
+
+/// `<<<<<<< SEARCH`, with five or more signs.
+fn is_mark(line: &str, sign: char, word: &str) -> bool {
+    let rest = line.trim_start_matches(sign);
+    line.len() - rest.len() >= 5 && rest.trim() == word
+}
+
+/// Blocks are whole lines. The end of the last one stays outside of what is replaced,
+/// because the last line of a file may have none.
+fn replacement(old: String, new: String) -> Replacement {
+    let matches = if new.is_empty() { Matches::RemovedLines } else { Matches::Lines };
+    let inner = |text: String| text.strip_suffix('\n').map(str::to_owned).unwrap_or(text);
+    Replacement { old: inner(old), new: inner(new), matches }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_read_and_talk_is_passed_over() {
+        let diff = "Here:\n<<<<<<< SEARCH\na\nb\n=======\nc\n>>>>>>> REPLACE\nand\n<<<<< SEARCH\nx\n=======\n>>>>> REPLACE";
+        let blocks = blocks(diff).unwrap();
+        let pairs: Vec<(&str, &str)> =
+            blocks.iter().map(|block| (block.old.as_str(), block.new.as_str())).collect();
+        assert_eq!(pairs, [("a\nb", "c"), ("x", "")]);
+    }
+
+    #[test]
+    fn an_unfinished_block_is_named() {
+        let table = [
+            ("", "no `<<<<<<< SEARCH`"),
+            ("<<<<<<< SEARCH\na\n", "no `=======`"),
+            ("<<<<<<< SEARCH\na\n=======\nb\n", "no `>>>>>>> REPLACE`"),
+        ];
+        for (diff, words) in table {
+            let error = blocks(diff).err().unwrap();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

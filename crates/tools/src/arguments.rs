@@ -1,0 +1,287 @@
+//! Arguments as a table: what a model is told, what is accepted, what is canonical.
+//!
+//! A tool lists its arguments once. From that list come the JSON Schema the model reads and
+//! the normaliser that renames aliases, forgives harmless mistakes and names the others.
+
+use rooftree_protocol::ToolSpec;
+use serde_json::{Map, Value, json};
+
+/// One argument of a tool.
+pub(crate) struct Argument {
+    name: &'static str,
+    kind: Kind,
+    about: &'static str,
+    aliases: &'static [&'static str],
+    is_required: bool,
+    is_shown: bool,
+}
+
+/// What an argument can be.
+pub(crate) enum Kind {
+    /// Text.
+    Text,
+    /// A whole number, not negative.
+    Number,
+    /// True or false.
+    Flag,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A list of objects with these fields.
+    Objects(&'static [Argument]),
+}
+
+impl Argument {
+    pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Self { name, kind, about, aliases: &[], is_required: false, is_shown: true }
+    }
+
+    /// An argument models are not told about, because another one is its canonical form.
+    pub const fn accepted(name: &'static str, kind: Kind) -> Self {
+        Self { name, kind, about: "", aliases: &[], is_required: false, is_shown: false }
+    }
+
+    pub const fn required(self) -> Self {
+        Self { is_required: true, ..self }
+    }
+
+    /// Other names it is accepted under.
+    pub const fn also(self, aliases: &'static [&'static str]) -> Self {
+        Self { aliases, ..self }
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub fn aliases(&self) -> &'static [&'static str] {
+        self.aliases
+    }
+
+    fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
+/// What the model is told about a tool with these arguments. Byte-stable.
+pub(crate) fn spec(name: &str, description: &str, arguments: &[Argument]) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        input_schema: object_schema(arguments),
+    }
+}
+
+/// Canonical arguments for what a model wrote, or what is wrong with it in words for the model.
+pub(crate) fn normalise(
+    tool: &str,
+    arguments: &[Argument],
+    input: Value,
+) -> Result<Map<String, Value>, String> {
+    let written = object(input).ok_or_else(|| format!("{tool} takes an object of arguments."))?;
+    let mut canonical = Map::new();
+    for (name, value) in written {
+        let argument = arguments.iter().find(|argument| argument.answers_to(&name));
+        let argument = argument.ok_or_else(|| unknown(tool, &name, arguments))?;
+        if value.is_null() {
+            continue;
+        }
+        let shown = value.to_string();
+        let value = coerce(tool, argument, value)?.ok_or_else(|| {
+            format!("{tool}: `{name}` must be {}, not {}.", words_for(&argument.kind), brief(&shown))
+        })?;
+        if canonical.get(argument.name).is_some_and(|earlier| *earlier != value) {
+            return Err(format!("{tool}: `{}` is given twice, with different values.", argument.name));
+        }
+        canonical.insert(argument.name.to_owned(), value);
+    }
+    let is_missing = |argument: &&Argument| argument.is_required && !canonical.contains_key(argument.name);
+    let missing: Vec<String> =
+        arguments.iter().filter(is_missing).map(|argument| format!("`{}`", argument.name)).collect();
+    if missing.is_empty() { Ok(canonical) } else { Err(format!("{tool} needs {}.", missing.join(" and "))) }
+}
+
+/// The text of an argument that was normalised; empty if it is absent.
+pub(crate) fn text<'a>(input: &'a Value, name: &str) -> &'a str {
+    input.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The number of an argument that was normalised.
+pub(crate) fn number(input: &Value, name: &str) -> Option<u64> {
+    input.get(name).and_then(Value::as_u64)
+}
+
+/// Whether a flag is set.
+pub(crate) fn flag(input: &Value, name: &str) -> bool {
+    input.get(name).and_then(Value::as_bool).unwrap_or_default()
+}
+
+fn object_schema(arguments: &[Argument]) -> Value {
+    let shown = || arguments.iter().filter(|argument| argument.is_shown);
+    let properties: Map<String, Value> =
+        shown().map(|argument| (argument.name.to_owned(), schema(argument))).collect();
+    let required: Vec<&str> =
+        shown().filter(|argument| argument.is_required).map(|argument| argument.name).collect();
+    let mut object = json!({"type": "object", "properties": properties});
+    if let (false, Some(object)) = (required.is_empty(), object.as_object_mut()) {
+        object.insert("required".to_owned(), json!(required));
+    }
+    object
+}
+
+fn schema(argument: &Argument) -> Value {
+    let mut schema = match argument.kind {
+        Kind::Text => json!({"type": "string"}),
+        Kind::Number => json!({"type": "integer"}),
+        Kind::Flag => json!({"type": "boolean"}),
+        Kind::Choice(words) => json!({"type": "string", "enum": words}),
+        Kind::Objects(fields) => json!({"type": "array", "items": object_schema(fields)}),
+    };
+    if let (false, Some(object)) = (argument.about.is_empty(), schema.as_object_mut()) {
+        object.insert("description".to_owned(), json!(argument.about));
+    }
+    schema
+}
+
+/// Models sometimes write an object as text; nothing at all is an object without arguments.
+fn object(input: Value) -> Option<Map<String, Value>> {
+    match input {
+        Value::Object(object) => Some(object),
+        Value::Null => Some(Map::new()),
+        Value::String(text) if text.trim().is_empty() => Some(Map::new()),
+        Value::String(text) => serde_json::from_str(&text).ok(),
+        _ => None,
+    }
+}
+
+/// The value as it was surely meant; none if that cannot be said.
+fn coerce(tool: &str, argument: &Argument, value: Value) -> Result<Option<Value>, String> {
+    Ok(match (&argument.kind, value) {
+        (Kind::Text, text @ Value::String(_)) => Some(text),
+        (Kind::Text, Value::Number(number)) => Some(json!(number.to_string())),
+        (Kind::Number, Value::Number(number)) => whole(&number.to_string()),
+        (Kind::Number, Value::String(text)) => whole(text.trim()),
+        (Kind::Flag, flag @ Value::Bool(_)) => Some(flag),
+        (Kind::Flag, Value::String(text)) => text.trim().to_lowercase().parse::<bool>().ok().map(Value::Bool),
+        (Kind::Choice(words), Value::String(text)) => words.contains(&text.as_str()).then(|| json!(text)),
+        (Kind::Objects(fields), value) => objects(&format!("{tool} `{}`", argument.name), fields, value)?,
+        _ => None,
+    })
+}
+
+fn whole(text: &str) -> Option<Value> {
+    let digits = text.strip_suffix(".0").unwrap_or(text);
+    digits.parse::<u64>().ok().map(|number| json!(number))
+}
+
+/// A list, one element where a list is expected, or either of them written as text.
+fn objects(place: &str, fields: &[Argument], value: Value) -> Result<Option<Value>, String> {
+    let items = match value {
+        Value::Array(items) => items,
+        object @ Value::Object(_) => vec![object],
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(Value::Array(items)) => items,
+            Ok(object @ Value::Object(_)) => vec![object],
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let items: Result<Vec<Value>, String> = items
+        .into_iter()
+        .enumerate()
+        .map(|(at, item)| normalise(&format!("{place} {}", at + 1), fields, item).map(Value::Object))
+        .collect();
+    items.map(|items| Some(Value::Array(items)))
+}
+
+fn unknown(tool: &str, name: &str, arguments: &[Argument]) -> String {
+    let known: Vec<&str> =
+        arguments.iter().filter(|argument| argument.is_shown).map(|argument| argument.name).collect();
+    format!("{tool} does not know the argument `{name}`; it takes {}.", known.join(", "))
+}
+
+fn words_for(kind: &Kind) -> String {
+    match kind {
+        Kind::Text => "text".to_owned(),
+        Kind::Number => "a whole number".to_owned(),
+        Kind::Flag => "true or false".to_owned(),
+        Kind::Choice(words) => format!("one of {}", words.join(", ")),
+        Kind::Objects(_) => "a list of objects".to_owned(),
+    }
+}
+
+fn brief(shown: &str) -> String {
+    let short: String = shown.chars().take(60).collect();
+    if short.len() < shown.len() { format!("{short}…") } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: [Argument; 2] = [
+        Argument::new("old", Kind::Text, "").required().also(&["from"]),
+        Argument::new("all", Kind::Flag, ""),
+    ];
+    const ARGUMENTS: [Argument; 5] = [
+        Argument::new("path", Kind::Text, "Where.").required().also(&["file"]),
+        Argument::new("limit", Kind::Number, ""),
+        Argument::new("mode", Kind::Choice(&["a", "b"]), ""),
+        Argument::new("edits", Kind::Objects(&FIELDS), ""),
+        Argument::accepted("secret", Kind::Flag),
+    ];
+
+    fn normalised(input: Value) -> Result<Value, String> {
+        normalise("Try", &ARGUMENTS, input).map(Value::Object)
+    }
+
+    #[test]
+    fn harmless_mistakes_are_forgiven() {
+        let table = [
+            (json!({"path": "x"}), json!({"path": "x"})),
+            (json!({"file": "x", "limit": "5"}), json!({"path": "x", "limit": 5})),
+            (json!({"path": 7, "limit": 5.0}), json!({"path": "7", "limit": 5})),
+            (json!({"path": "x", "limit": null}), json!({"path": "x"})),
+            (json!({"path": "x", "file": "x"}), json!({"path": "x"})),
+            (json!("{\"path\": \"x\"}"), json!({"path": "x"})),
+            (json!({"path": "x", "edits": {"from": "a"}}), json!({"path": "x", "edits": [{"old": "a"}]})),
+            (
+                json!({"path": "x", "edits": "[{\"old\": \"a\", \"all\": \"TRUE\"}]"}),
+                json!({"path": "x", "edits": [{"old": "a", "all": true}]}),
+            ),
+        ];
+        for (written, canonical) in table {
+            assert_eq!(normalised(written.clone()), Ok(canonical), "{written}");
+        }
+    }
+
+    #[test]
+    fn other_mistakes_are_named() {
+        let table = [
+            (json!({}), "Try needs `path`."),
+            (json!([1]), "Try takes an object of arguments."),
+            (json!("not json"), "Try takes an object of arguments."),
+            (
+                json!({"path": "x", "pth": 1}),
+                "Try does not know the argument `pth`; it takes path, limit, mode, edits.",
+            ),
+            (json!({"path": "x", "limit": "many"}), "Try: `limit` must be a whole number, not \"many\"."),
+            (json!({"path": "x", "limit": -1}), "Try: `limit` must be a whole number, not -1."),
+            (json!({"path": ["x"]}), "Try: `path` must be text, not [\"x\"]."),
+            (json!({"path": "x", "mode": "c"}), "Try: `mode` must be one of a, b, not \"c\"."),
+            (json!({"path": "x", "file": "y"}), "Try: `path` is given twice, with different values."),
+            (json!({"path": "x", "edits": 5}), "Try: `edits` must be a list of objects, not 5."),
+            (json!({"path": "x", "edits": [{}]}), "Try `edits` 1 needs `old`."),
+        ];
+        for (written, words) in table {
+            assert_eq!(normalised(written.clone()), Err(words.to_owned()), "{written}");
+        }
+    }
+
+    #[test]
+    fn the_schema_shows_what_models_should_write() {
+        let schema = spec("Try", "Tries.", &ARGUMENTS).input_schema;
+        assert_eq!(schema["properties"]["path"], json!({"type": "string", "description": "Where."}));
+        assert_eq!(schema["required"], json!(["path"]));
+        assert!(schema["properties"].get("secret").is_none());
+    }
+}

@@ -1,0 +1,190 @@
+//! Bash: one shell command, waited for or left running in the background.
+
+pub mod processes;
+mod teller;
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
+use rooftree_process::{Bounds, Ending, Environment, Error, Finished, Input, Process, Spawn, spawn};
+use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use serde_json::{Value, json};
+
+use crate::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, flag, number, text},
+};
+use processes::{Processes, Request};
+use teller::Teller;
+
+const DEFAULT_SECS: u64 = 120;
+const MAX_SECS: u64 = 600;
+
+/// What is held in memory of a command's output. The caller cuts further for the model.
+const OUTPUT_BYTES: usize = 8 * 1024 * 1024;
+
+const DESCRIPTION: &str = "Run a shell command (bash -c) in the working directory; nothing can be typed into it. \
+    Whatever it started ends with it, unless run_in_background: then use BashOutput and TaskStop. \
+    Prefer Read, Grep and Glob to cat, grep and find. (`timeout` is accepted too, in milliseconds.)";
+
+pub(crate) const ARGUMENTS: [Argument; 5] = [
+    Argument::new("command", Kind::Text, "").required().also(&["cmd"]),
+    Argument::new("timeout_secs", Kind::Number, "Default 120, at most 600"),
+    Argument::new("run_in_background", Kind::Flag, "Return at once with a task id").also(&["background"]),
+    Argument::new("description", Kind::Text, "What it does, in five words"),
+    // In milliseconds by definition of the dialects that use these names, never by guessing.
+    Argument::accepted("timeout", Kind::Number).also(&["timeoutMs", "timeout_ms"]),
+];
+
+/// The Bash tool.
+pub(crate) struct Bash {
+    spec: ToolSpec,
+    processes: Arc<Processes>,
+}
+
+impl Bash {
+    pub fn new(processes: Arc<Processes>) -> Self {
+        Self { spec: arguments::spec("Bash", DESCRIPTION, &ARGUMENTS), processes }
+    }
+}
+
+impl Tool for Bash {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["exec", "execute_command", "shell", "run_command", "run_shell_command"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Execute
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        let mut input = arguments::normalise("Bash", &ARGUMENTS, input)?;
+        let millis = input.remove("timeout").and_then(|millis| millis.as_u64());
+        let secs =
+            input.get("timeout_secs").and_then(Value::as_u64).or(millis.map(|millis| millis.div_ceil(1000)));
+        match secs {
+            Some(0) => return Err("Bash: `timeout_secs` must be at least 1.".to_owned()),
+            Some(secs) => drop(input.insert("timeout_secs".to_owned(), json!(secs.min(MAX_SECS)))),
+            None => {}
+        }
+        let command = input.get("command").and_then(Value::as_str).unwrap_or_default();
+        if command.trim().is_empty() || command.contains('\0') {
+            return Err("Bash: `command` is empty or contains a NUL character.".to_owned());
+        }
+        Ok(Value::Object(input))
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::Destructive
+    }
+
+    fn title(&self, input: &Value) -> String {
+        let command = text(input, "command").trim();
+        match command.split_once('\n') {
+            Some((first, _)) => format!("{first} …"),
+            None => command.to_owned(),
+        }
+    }
+
+    fn subject(&self, input: &Value) -> Option<String> {
+        Some(text(input, "command").to_owned())
+    }
+
+    fn preview(&self, input: &Value, _context: &ToolContext) -> String {
+        text(input, "command").to_owned()
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        let processes = self.processes.clone();
+        Box::pin(async move {
+            if flag(&input, "run_in_background") {
+                return start_in_background(&processes, &input, &context).await;
+            }
+            match start(text(&input, "command"), &context).await {
+                Ok(process) => wait(process, &input, &context).await,
+                Err(error) => ToolOutput::failed(ErrorCode::ToolFailed, format!("Could not {error}.")),
+            }
+        })
+    }
+}
+
+/// Bash if there is one, else whatever `sh` is. Never a login shell: it would read people's profiles.
+async fn start(command: &str, context: &ToolContext) -> Result<Process, Error> {
+    let request = |shell: &str| Spawn {
+        program: shell.into(),
+        args: vec!["-c".into(), "--".into(), command.into()],
+        cwd: context.cwd.to_path_buf(),
+        environment: environment(),
+        input: Input::Nothing,
+    };
+    match spawn(request("bash")).await {
+        Err(Error::Start { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            spawn(request("sh")).await
+        }
+        started => started,
+    }
+}
+
+/// Nobody is there to page, or to type a password.
+fn environment() -> Environment {
+    Environment::default()
+        .with("PAGER", "cat")
+        .with("GIT_PAGER", "cat")
+        .with("GIT_TERMINAL_PROMPT", "0")
+        .with("TERM", "dumb")
+}
+
+async fn wait(process: Process, input: &Value, context: &ToolContext) -> ToolOutput {
+    let secs = number(input, "timeout_secs").unwrap_or(DEFAULT_SECS);
+    let bounds = Bounds { time: Some(Duration::from_secs(secs)), output: OUTPUT_BYTES };
+    let teller = Teller::new(context.progress.clone());
+    let finish = process.finish(bounds, &context.cancel, |bytes| teller.push(bytes));
+    let finished = tokio::select! {
+        finished = finish => finished,
+        () = teller.tell_regularly() => return ToolOutput::failed(ErrorCode::Internal, "The command was lost."),
+    };
+    teller.tell();
+    describe(&finished, secs)
+}
+
+fn describe(finished: &Finished, secs: u64) -> ToolOutput {
+    let written = finished.output.text();
+    let written = written.trim_end();
+    let with = |line: String| if written.is_empty() { line } else { format!("{written}\n{line}") };
+    match finished.ending {
+        Ending::Exited(0) if written.is_empty() => ToolOutput::done("[no output]"),
+        Ending::Exited(0) => ToolOutput::done(written),
+        Ending::Exited(code) => {
+            ToolOutput::failed(ErrorCode::ToolFailed, with(format!("[exit code {code}]")))
+        }
+        Ending::Signalled(signal) => {
+            ToolOutput::failed(ErrorCode::ToolFailed, with(format!("[ended by signal {signal}]")))
+        }
+        Ending::TimedOut => {
+            let line = format!("[stopped after {secs} seconds; for longer work set run_in_background]");
+            ToolOutput::failed(ErrorCode::ToolCancelled, with(line))
+        }
+        Ending::Cancelled => ToolOutput::failed(ErrorCode::ToolCancelled, with("[cancelled]".to_owned())),
+    }
+}
+
+async fn start_in_background(processes: &Arc<Processes>, input: &Value, context: &ToolContext) -> ToolOutput {
+    let command = text(input, "command").to_owned();
+    if let Err(words) = processes.check_room(&context.session) {
+        return ToolOutput::failed(ErrorCode::LimitReached, words);
+    }
+    match start(&command, context).await {
+        Err(error) => ToolOutput::failed(ErrorCode::ToolFailed, format!("Could not {error}.")),
+        Ok(process) => {
+            let request = Request { session: context.session.clone(), call: context.call.clone(), command };
+            let id = processes.adopt(process, request);
+            ToolOutput::done(format!(
+                "Started in the background as task {id}. BashOutput shows what it writes, TaskStop ends it."
+            ))
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Background processes: who runs, what they wrote, and how they are ended.
+//!
+//! One value per runtime, shared. A process belongs to the session that started it and does
+//! not exist for others. Dropping the value ends them all.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rooftree_process::{Bounds, Ending, Identity, Kept, Process};
+use rooftree_protocol::{CallId, ProcessId, SessionId};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+/// Processes of one session that may run at the same time.
+const RUNNING: usize = 16;
+
+/// Ended processes of one session whose output can still be looked at.
+const REMEMBERED: usize = 32;
+
+/// Bytes kept of one process's output.
+const SPOOL_BYTES: usize = 1024 * 1024;
+
+/// What happened to a process; the runtime writes it down.
+#[derive(Clone, Debug)]
+pub enum ProcessEvent {
+    /// One was started.
+    Started {
+        /// Its task id.
+        id: ProcessId,
+        /// Whose it is.
+        session: SessionId,
+        /// The call that started it.
+        call: CallId,
+        /// What it runs.
+        command: String,
+        /// With this, `rooftree_process::kill_group` can clean up after a crash.
+        identity: Identity,
+    },
+    /// One has ended, with everything it started.
+    Ended {
+        /// Its task id.
+        id: ProcessId,
+        /// Whose it was.
+        session: SessionId,
+        /// How.
+        ending: Ending,
+    },
+}
+
+/// Who asks for a process, and for which command.
+pub(crate) struct Request {
+    pub session: SessionId,
+    pub call: CallId,
+    pub command: String,
+}
+
+/// What is new about a process.
+pub(crate) struct Look {
+    /// What it wrote since the last look.
+    pub text: String,
+    /// How it ended, if it did.
+    pub ending: Option<Ending>,
+}
+
+/// All background processes of a runtime.
+pub struct Processes {
+    entropy: Box<dyn Fn() -> u128 + Send + Sync>,
+    all: Mutex<Vec<Arc<Background>>>,
+    watchers: Watchers,
+}
+
+struct Background {
+    id: ProcessId,
+    session: SessionId,
+    stop: CancellationToken,
+    /// Fires when nothing of it is left.
+    gone: CancellationToken,
+    seen: Mutex<Seen>,
+}
+
+struct Seen {
+    output: Kept,
+    /// How far the model has read.
+    position: u64,
+    ending: Option<Ending>,
+}
+
+#[derive(Clone, Default)]
+struct Watchers(Arc<Mutex<Vec<UnboundedSender<ProcessEvent>>>>);
+
+impl Processes {
+    /// None yet. `entropy` makes their ids.
+    pub fn new(entropy: impl Fn() -> u128 + Send + Sync + 'static) -> Self {
+        Self { entropy: Box::new(entropy), all: Mutex::default(), watchers: Watchers::default() }
+    }
+
+    /// Everything that happens to processes from now on.
+    pub fn events(&self) -> UnboundedReceiver<ProcessEvent> {
+        let (tx, rx) = unbounded_channel();
+        hold(&self.watchers.0).push(tx);
+        rx
+    }
+
+    /// Ends one process of a session and waits until it is gone; none if there is no such process.
+    pub async fn stop(&self, session: &SessionId, id: &str) -> Option<Ending> {
+        let process = self.find(session, id)?;
+        process.stop.cancel();
+        process.gone.cancelled().await;
+        hold(&process.seen).ending
+    }
+
+    /// Ends all processes of a session and waits until they are gone.
+    pub async fn stop_all(&self, session: &SessionId) {
+        let theirs: Vec<_> =
+            hold(&self.all).iter().filter(|process| process.session == *session).cloned().collect();
+        theirs.iter().for_each(|process| process.stop.cancel());
+        for process in theirs {
+            process.gone.cancelled().await;
+        }
+    }
+
+    /// Ends all processes there are and waits until they are gone.
+    pub async fn stop_everything(&self) {
+        let all: Vec<_> = hold(&self.all).clone();
+        all.iter().for_each(|process| process.stop.cancel());
+        for process in all {
+            process.gone.cancelled().await;
+        }
+    }
+
+    /// Whether a session may start another one; else the reason.
+    pub(crate) fn check_room(&self, session: &SessionId) -> Result<(), String> {
+        let all = hold(&self.all);
+        let running =
+            all.iter().filter(|process| process.session == *session && !process.gone.is_cancelled());
+        if running.count() < RUNNING {
+            return Ok(());
+        }
+        Err(format!("{RUNNING} background processes are running already. Stop one with TaskStop first."))
+    }
+
+    /// Takes over a process that was started.
+    pub(crate) fn adopt(&self, process: Process, request: Request) -> ProcessId {
+        let id = ProcessId::from_entropy((self.entropy)());
+        let background = Arc::new(Background {
+            id: id.clone(),
+            session: request.session.clone(),
+            stop: CancellationToken::new(),
+            gone: CancellationToken::new(),
+            seen: Mutex::new(Seen { output: Kept::new(SPOOL_BYTES), position: 0, ending: None }),
+        });
+        self.remember(background.clone());
+        self.watchers.tell(&ProcessEvent::Started {
+            id: id.clone(),
+            session: request.session,
+            call: request.call,
+            command: request.command,
+            identity: process.identity(),
+        });
+        tokio::spawn(watch(process, background, self.watchers.clone()));
+        id
+    }
+
+    /// What a process wrote since the last look, and how it is; none if there is no such process.
+    pub(crate) fn look(&self, session: &SessionId, id: &str) -> Option<Look> {
+        let process = self.find(session, id)?;
+        let mut seen = hold(&process.seen);
+        let (text, position) = seen.output.text_since(seen.position);
+        seen.position = position;
+        Some(Look { text, ending: seen.ending })
+    }
+
+    fn find(&self, session: &SessionId, id: &str) -> Option<Arc<Background>> {
+        hold(&self.all)
+            .iter()
+            .find(|process| process.session == *session && process.id.as_str() == id)
+            .cloned()
+    }
+
+    /// Forgets the oldest that ended, so that memory stays bounded.
+    fn remember(&self, process: Arc<Background>) {
+        let mut all = hold(&self.all);
+        let is_old = |other: &Arc<Background>| other.session == process.session && other.gone.is_cancelled();
+        let ended = all.iter().filter(|other| is_old(other)).count();
+        let mut surplus = (ended + 1).saturating_sub(REMEMBERED);
+        all.retain(|other| {
+            let goes = surplus > 0 && is_old(other);
+            surplus -= usize::from(goes);
+            !goes
+        });
+        all.push(process);
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        hold(&self.all).iter().for_each(|process| process.stop.cancel());
+    }
+}
+
+impl Watchers {
+    fn tell(&self, event: &ProcessEvent) {
+        hold(&self.0).retain(|watcher| watcher.send(event.clone()).is_ok());
+    }
+}
+
+/// Reads what a process writes until it ends. If this task is dropped, the process is killed.
+async fn watch(process: Process, background: Arc<Background>, watchers: Watchers) {
+    let bounds = Bounds { time: None, output: 0 };
+    let finished =
+        process.finish(bounds, &background.stop, |bytes| hold(&background.seen).output.push(bytes)).await;
+    hold(&background.seen).ending = Some(finished.ending);
+    background.gone.cancel();
+    watchers.tell(&ProcessEvent::Ended {
+        id: background.id.clone(),
+        session: background.session.clone(),
+        ending: finished.ending,
+    });
+}
+
+/// Nothing that is held here can be left half-done, so a panic elsewhere is no reason to stop.
+fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

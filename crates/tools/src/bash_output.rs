@@ -1,0 +1,92 @@
+//! BashOutput: what a background process wrote since the last look.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use rooftree_process::Ending;
+use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use serde_json::Value;
+
+use crate::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, text},
+    bash::processes::Processes,
+};
+
+const DESCRIPTION: &str = "What a background Bash task wrote since the last look, and whether it still runs.";
+
+pub(crate) const ARGUMENTS: [Argument; 1] =
+    [Argument::new("task_id", Kind::Text, "").required().also(&["bash_id", "shell_id", "id"])];
+
+/// The BashOutput tool.
+pub(crate) struct BashOutput {
+    spec: ToolSpec,
+    processes: Arc<Processes>,
+}
+
+impl BashOutput {
+    pub fn new(processes: Arc<Processes>) -> Self {
+        Self { spec: arguments::spec("BashOutput", DESCRIPTION, &ARGUMENTS), processes }
+    }
+}
+
+impl Tool for BashOutput {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["exec_poll", "bash_output"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Execute
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        arguments::normalise("BashOutput", &ARGUMENTS, input).map(Value::Object)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn title(&self, input: &Value) -> String {
+        text(input, "task_id").to_owned()
+    }
+
+    fn subject(&self, input: &Value) -> Option<String> {
+        Some(text(input, "task_id").to_owned())
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        let id = text(&input, "task_id").to_owned();
+        let look = self.processes.look(&context.session, &id);
+        Box::pin(async move {
+            let Some(look) = look else { return not_found(&id) };
+            let status = match look.ending {
+                None => format!("[{id} is still running]"),
+                Some(ending) => format!("[{id} {}]", words_for(ending)),
+            };
+            match look.text.trim_end() {
+                "" => ToolOutput::done(format!("[nothing new]\n{status}")),
+                news => ToolOutput::done(format!("{news}\n{status}")),
+            }
+        })
+    }
+}
+
+/// How a process ended, after its name.
+pub(crate) fn words_for(ending: Ending) -> String {
+    match ending {
+        Ending::Exited(code) => format!("ended with exit code {code}"),
+        Ending::Signalled(signal) => format!("was ended by signal {signal}"),
+        Ending::TimedOut => "was stopped at its time limit".to_owned(),
+        Ending::Cancelled => "was stopped".to_owned(),
+    }
+}
+
+/// A process of another session is not there either.
+pub(crate) fn not_found(id: &str) -> ToolOutput {
+    ToolOutput::failed(ErrorCode::TaskNotFound, format!("Task \"{id}\" not found."))
+}

@@ -1,0 +1,129 @@
+//! Edit: replaces pieces of a file that was read; all of them or none.
+
+pub(crate) mod replace;
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Effect, ToolKind, ToolSpec};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, flag, text},
+    blocking,
+    change::{self, Change},
+    text_file::TextFile,
+};
+use replace::{Matches, Replacement};
+
+const DESCRIPTION: &str = "Replace exact text in a file that was read. Each old_string must occur exactly once, \
+    unless replace_all. All edits are made, in order, or none.";
+
+const FIELDS: [Argument; 3] = [
+    Argument::new("old_string", Kind::Text, "")
+        .required()
+        .also(&["old_str", "oldText", "old_text", "search"]),
+    Argument::new("new_string", Kind::Text, "")
+        .required()
+        .also(&["new_str", "newText", "new_text", "replace"]),
+    Argument::new("replace_all", Kind::Flag, "").also(&["replaceAll"]),
+];
+
+pub(crate) const ARGUMENTS: [Argument; 2] = [
+    Argument::new("file_path", Kind::Text, "").required().also(&["path", "filePath"]),
+    Argument::new("edits", Kind::Objects(&FIELDS), "").required(),
+];
+
+/// The Edit tool.
+pub(crate) struct Edit(ToolSpec);
+
+impl Edit {
+    pub fn new() -> Self {
+        Self(arguments::spec("Edit", DESCRIPTION, &ARGUMENTS))
+    }
+}
+
+impl Tool for Edit {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["edit_file", "file_edit"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Edit
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        arguments::normalise("Edit", &ARGUMENTS, listed(input)).map(Value::Object)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::LocalMutation
+    }
+
+    fn title(&self, input: &Value) -> String {
+        text(input, "file_path").to_owned()
+    }
+
+    fn subject(&self, input: &Value) -> Option<String> {
+        Some(text(input, "file_path").to_owned())
+    }
+
+    fn preview(&self, input: &Value, context: &ToolContext) -> String {
+        change::preview(plan(input, context))
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        blocking::run(move || Ok(change::plan_and_make(&context, || plan(&input, &context))))
+    }
+}
+
+/// The single form as a list of one. What is wrong with it is found by the normaliser.
+fn listed(input: Value) -> Value {
+    let Value::Object(written) = input else { return input };
+    if written.contains_key("edits") {
+        return Value::Object(written);
+    }
+    let belongs_to_edit = |name: &String| {
+        FIELDS.iter().any(|field| field.name() == name || field.aliases().contains(&name.as_str()))
+    };
+    let (edit, mut rest): (Map<String, Value>, Map<String, Value>) =
+        written.into_iter().partition(|(name, _)| belongs_to_edit(name));
+    if !edit.is_empty() {
+        rest.insert("edits".to_owned(), json!([edit]));
+    }
+    Value::Object(rest)
+}
+
+fn plan(input: &Value, context: &ToolContext) -> Result<(Change, String), String> {
+    let edits = input.get("edits").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let replacements = edits.iter().map(|edit| Replacement {
+        old: text(edit, "old_string").to_owned(),
+        new: text(edit, "new_string").to_owned(),
+        matches: if flag(edit, "replace_all") { Matches::All } else { Matches::One },
+    });
+    plan_replacements(text(input, "file_path"), &replacements.collect::<Vec<_>>(), context)
+}
+
+/// Plans a list of replacements in a file that was read.
+pub(crate) fn plan_replacements(
+    shown: &str,
+    replacements: &[Replacement],
+    context: &ToolContext,
+) -> Result<(Change, String), String> {
+    let file = TextFile::open(context, shown)?;
+    let fitted: Vec<Replacement> = replacements
+        .iter()
+        .map(|one| Replacement { old: file.fit(&one.old), new: file.fit(&one.new), matches: one.matches })
+        .collect();
+    let (after, count) =
+        replace::all_or_nothing(&file.text, &fitted).map_err(|words| format!("{shown}: {words}"))?;
+    let bytes = file.encode(&after);
+    let done = match count {
+        1 => format!("Replaced 1 place in {shown}"),
+        count => format!("Replaced {count} places in {shown}"),
+    };
+    Ok((Change { path: file.path, shown: shown.to_owned(), before: file.text, after, bytes }, done))
+}

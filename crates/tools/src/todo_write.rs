@@ -1,0 +1,114 @@
+//! TodoWrite: replaces the session's todo list, or adds to it and updates it.
+
+mod list;
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind},
+};
+
+const DESCRIPTION: &str = "Replace the todo list of this session. Use it for work of three or more steps. At most \
+    one item is in_progress; mark items completed as soon as they are.";
+
+const STATUS: Kind = Kind::Choice(&["pending", "in_progress", "completed"]);
+
+const ITEM: [Argument; 5] = [
+    Argument::new("content", Kind::Text, "").required().also(&["title", "text", "task"]),
+    Argument::new("status", STATUS, ""),
+    Argument::new("active_form", Kind::Text, "As in \"Fixing the bug\"").also(&["activeForm"]),
+    Argument::new("priority", Kind::Text, ""),
+    Argument::accepted("id", Kind::Text),
+];
+
+/// One item to change: the one with this number, or with this content.
+const UPDATE: [Argument; 5] = [
+    Argument::new("id", Kind::Text, "").also(&["task_id", "index"]),
+    Argument::new("content", Kind::Text, "").also(&["title", "text", "task"]),
+    Argument::new("status", STATUS, ""),
+    Argument::new("active_form", Kind::Text, "").also(&["activeForm"]),
+    Argument::new("priority", Kind::Text, ""),
+];
+
+pub(crate) const ARGUMENTS: [Argument; 3] = [
+    Argument::new("todos", Kind::Objects(&ITEM), "The whole list"),
+    Argument::accepted("add", Kind::Objects(&ITEM)),
+    Argument::accepted("update", Kind::Objects(&UPDATE)),
+];
+
+/// The TodoWrite tool.
+pub(crate) struct TodoWrite(ToolSpec);
+
+impl TodoWrite {
+    pub fn new() -> Self {
+        Self(arguments::spec("TodoWrite", DESCRIPTION, &ARGUMENTS))
+    }
+}
+
+impl Tool for TodoWrite {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["todo_write", "update_todos", "write_todo", "update_todo_list"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Think
+    }
+
+    fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String> {
+        let written = match called_as.to_ascii_lowercase().as_str() {
+            "write_todo" => incremental(input, "add"),
+            "update_todo_list" => incremental(input, "update"),
+            _ => input,
+        };
+        let canonical = arguments::normalise("TodoWrite", &ARGUMENTS, written)?;
+        if canonical.is_empty() {
+            return Err("TodoWrite needs `todos`.".to_owned());
+        }
+        Ok(Value::Object(canonical))
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        // The list is part of the session, not of the world.
+        Effect::ReadOnly
+    }
+
+    fn title(&self, input: &Value) -> String {
+        let count = |name: &str| input.get(name).and_then(Value::as_array).map(Vec::len);
+        match (count("todos"), count("add"), count("update")) {
+            (Some(all), ..) => format!("{all} items"),
+            (_, Some(added), _) => format!("add {added}"),
+            (.., updated) => format!("update {}", updated.unwrap_or_default()),
+        }
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        let output = match list::next(&context.todos, &input) {
+            Err(words) => ToolOutput::failed(ErrorCode::InvalidArguments, words),
+            Ok(next) if *next == *context.todos => ToolOutput::done("The todo list is unchanged."),
+            Ok(next) => {
+                let mut output =
+                    ToolOutput::done(format!("The todo list is updated.\n\n{}", list::state(&next)));
+                output.todos = Some(next);
+                output
+            }
+        };
+        Box::pin(async move { output })
+    }
+}
+
+/// The one-item form as a list of one, under the name of what is to happen.
+fn incremental(input: Value, wish: &str) -> Value {
+    let Value::Object(mut written) = input else { return input };
+    if written.contains_key(wish) {
+        return Value::Object(written);
+    }
+    let items = written.remove("todos").unwrap_or_else(|| json!([written]));
+    Value::Object(Map::from_iter([(wish.to_owned(), items)]))
+}

@@ -1,0 +1,114 @@
+//! Write: a whole file, new or known, or more at the end of one.
+
+use std::fs;
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Effect, ToolKind, ToolSpec};
+use serde_json::Value;
+
+use crate::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, flag, text},
+    blocking,
+    change::{self, Change},
+    place, text_file,
+};
+
+const DESCRIPTION: &str = "Write a whole file; directories above it are created. An existing file must have been \
+    read first, unless overwrite is true. Prefer Edit for changes.";
+
+pub(crate) const ARGUMENTS: [Argument; 4] = [
+    Argument::new("file_path", Kind::Text, "").required().also(&["path", "filePath"]),
+    Argument::new("content", Kind::Text, "").required().also(&["contents", "text", "file_text"]),
+    Argument::new("overwrite", Kind::Flag, "Replace a file that was not read"),
+    Argument::new("append", Kind::Flag, "Add to the end instead"),
+];
+
+/// The Write tool.
+pub(crate) struct Write(ToolSpec);
+
+impl Write {
+    pub fn new() -> Self {
+        Self(arguments::spec("Write", DESCRIPTION, &ARGUMENTS))
+    }
+}
+
+impl Tool for Write {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["write_file", "write_to_file", "create_file", "file_write"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Edit
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        arguments::normalise("Write", &ARGUMENTS, input).map(Value::Object)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::LocalMutation
+    }
+
+    fn title(&self, input: &Value) -> String {
+        text(input, "file_path").to_owned()
+    }
+
+    fn subject(&self, input: &Value) -> Option<String> {
+        Some(text(input, "file_path").to_owned())
+    }
+
+    fn preview(&self, input: &Value, context: &ToolContext) -> String {
+        change::preview(plan(input, context))
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        blocking::run(move || Ok(change::plan_and_make(&context, || plan(&input, &context))))
+    }
+}
+
+fn plan(input: &Value, context: &ToolContext) -> Result<(Change, String), String> {
+    let shown = text(input, "file_path").to_owned();
+    let content = text(input, "content");
+    let path = place::real(&context.resolve(&shown));
+    let existing = existing(input, context, &shown)?;
+    let before = existing.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned();
+    let bytes = match existing {
+        Some(mut bytes) if flag(input, "append") => {
+            bytes.extend_from_slice(content.as_bytes());
+            bytes
+        }
+        _ => content.as_bytes().to_vec(),
+    };
+    let lines = content.lines().count();
+    let done = if flag(input, "append") {
+        format!("Added {lines} lines to {shown}")
+    } else {
+        format!("Wrote {lines} lines to {shown}")
+    };
+    let after = String::from_utf8_lossy(&bytes).into_owned();
+    Ok((Change { path, shown, before, after, bytes }, done))
+}
+
+/// The bytes that would be replaced; none if there is no such file yet.
+fn existing(input: &Value, context: &ToolContext, shown: &str) -> Result<Option<Vec<u8>>, String> {
+    let path = place::real(&context.resolve(shown));
+    match fs::metadata(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(place::explain(&error, &path, shown, "write")),
+        Ok(metadata) => place::regular(&metadata, shown)?,
+    }
+    // Adding to a file destroys nothing, so it need not have been read.
+    if flag(input, "overwrite") || flag(input, "append") {
+        let bytes = fs::read(&path).map_err(|error| place::explain(&error, &path, shown, "read"))?;
+        return Ok(Some(bytes));
+    }
+    match text_file::known_bytes(context, &path, shown) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(words) => Err(format!("{words} Or give overwrite: true.")),
+    }
+}
