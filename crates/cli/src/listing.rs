@@ -60,7 +60,7 @@ pub fn print<T: Listed>(
 /// How tables look on the standard output there is.
 pub fn look(environment: &Environment) -> Look {
     let is_terminal = io::stdout().is_terminal();
-    let size = terminal_size::terminal_size_of(io::stdout()).filter(|_| is_terminal);
-    let width = size.map(|(terminal_size::Width(columns), _)| usize::from(columns)).filter(|width| *width > 0);
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|_| is_terminal);
+    let width = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
     Look { width, colours: environment.colours(is_terminal) }
 }

@@ -4,7 +4,7 @@
 //! places of their lanes, because a fork's journal counts them twice; and a run that the
 //! archive leaves open is closed, so that importing never makes an agent go on by surprise.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rooftree_protocol::{CallId, Event, EventBody, Lane, Message, Problem, RunId, SessionId, Timestamp};
 use rooftree_runtime::History;
@@ -31,7 +31,7 @@ pub fn journal(archive: &Archive, id: &SessionId) -> Result<Rebuilt, Problem> {
         agent: archive.session.agent.clone(),
         history: History::default(),
         run: None,
-        calls: BTreeSet::new(),
+        calls: BTreeMap::new(),
         lanes: BTreeMap::new(),
         rebuilt: Rebuilt::default(),
     };
@@ -49,13 +49,19 @@ pub fn journal(archive: &Archive, id: &SessionId) -> Result<Rebuilt, Problem> {
     Ok(rebuild.rebuilt)
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answered {
+    No,
+    Yes,
+}
+
 struct Rebuild {
     id: SessionId,
     agent: String,
     history: History,
     run: Option<RunId>,
-    /// Calls that have no result yet.
-    calls: BTreeSet<CallId>,
+    /// The calls of the open run, and whether they have their result.
+    calls: BTreeMap<CallId, Answered>,
     /// How many messages came by each lane.
     lanes: BTreeMap<Lane, u64>,
     rebuilt: Rebuilt,
@@ -74,13 +80,24 @@ impl Rebuild {
             EventBody::RunCompleted(_) if self.run.is_none() || self.run != event.run => {
                 return Err("a run ends that did not start");
             }
-            EventBody::RunCompleted(_) if !self.calls.is_empty() => {
+            EventBody::RunCompleted(_) if self.calls.values().any(|answered| *answered == Answered::No) => {
                 return Err("a run ends with a tool call that has no result");
             }
-            EventBody::RunCompleted(_) => self.run = None,
-            EventBody::MessageCompleted(reply) => self.calls.extend(reply.calls().map(|call| call.id.clone())),
-            EventBody::ToolCompleted(record) if !self.calls.remove(&record.call) => {
-                return Err("a result belongs to no open tool call");
+            EventBody::RunCompleted(_) => {
+                self.run = None;
+                self.calls.clear();
+            }
+            EventBody::MessageCompleted(reply) => {
+                for call in reply.calls() {
+                    if self.calls.insert(call.id.clone(), Answered::No).is_some() {
+                        return Err("a tool call has the id of another one");
+                    }
+                }
+            }
+            EventBody::ToolCompleted(record) => {
+                if self.calls.insert(record.call.clone(), Answered::Yes) != Some(Answered::No) {
+                    return Err("a result belongs to no open tool call");
+                }
             }
             _ => {}
         }
