@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal};
 use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
 
-use self::check::{Check, Verdict};
+use self::check::Verdict;
 use crate::{environment::Environment, exit::Exit, output};
 
 /// Options of `doctor`.

@@ -102,10 +102,16 @@ fn table(rows: &[Row]) -> Table {
         ("WHAT IT DOES", Give::Soft),
     ]);
     for row in rows {
-        let sentence = row.description.split_inclusive(". ").next().unwrap_or_default().trim();
-        table.row([row.name.clone(), word(&row.kind), word(&row.effect), sentence.to_owned()]);
+        table.row([row.name.clone(), word(&row.kind), word(&row.effect), first_sentence(&row.description)]);
     }
     table
+}
+
+/// Up to the first full stop that a new sentence follows.
+fn first_sentence(text: &str) -> String {
+    let begins = |after: &str| after.trim_start().starts_with(char::is_uppercase);
+    let end = text.match_indices(". ").find(|(at, _)| text.get(at + 1..).is_some_and(begins));
+    end.and_then(|(at, _)| text.get(..=at)).unwrap_or(text).to_owned()
 }
 
 fn show(tools: &Toolset, name: &str, json: bool) -> Result<(), Problem> {
@@ -133,4 +139,21 @@ fn page(row: &Row) -> Result<String, Problem> {
 fn word(value: &impl Serialize) -> String {
     let spelled = serde_json::to_value(value).unwrap_or_default();
     spelled.as_str().unwrap_or_default().replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_ends_where_another_begins() {
+        let table = [
+            ("Read a file. Lines are numbered.", "Read a file."),
+            ("Find files, e.g. all of them. Newest first.", "Find files, e.g. all of them."),
+            ("No full stop", "No full stop"),
+        ];
+        for (text, wanted) in table {
+            assert_eq!(first_sentence(text), wanted);
+        }
+    }
 }
