@@ -6,7 +6,7 @@ use rooftree_protocol::{ModelChoice, PermissionMode};
 use rooftree_providers::{Catalog, scripted};
 use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock};
 use rooftree_store::Store;
-use rooftree_tools::{Policy, Rule, Toolset, bash::Processes};
+use rooftree_tools::{Policy, Processes, Rule, Toolset};
 
 use crate::{commands::demo, environment::Environment, settings::Settings};
 
@@ -22,32 +22,38 @@ pub struct Wishes {
     pub timeout: Option<Duration>,
 }
 
-/// A runtime with everything in it.
-pub fn runtime(
-    environment: &Environment,
-    store: Arc<dyn Store>,
-    settings: Settings,
-    wishes: Wishes,
-    asking: Asking,
-) -> Runtime {
-    let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
-    Runtime::start(Options {
-        store,
-        clock: Arc::new(SystemClock),
-        catalog: catalog(environment),
-        tools: tools(&processes),
-        processes,
-        definitions: Definitions::builtin(),
-        policy: Policy {
-            mode: wishes.mode.or(settings.mode).unwrap_or_default(),
-            allow: wishes.allow.into_iter().chain(settings.allow).collect(),
-            deny: wishes.deny.into_iter().chain(settings.deny).collect(),
-        },
-        asking,
-        default_model: wishes.model.or(settings.model),
-        max_turns: wishes.max_turns.or(settings.max_turns),
-        run_timeout: wishes.timeout.or(settings.timeout).map(in_whole_seconds),
-    })
+/// Everything that was read and found, before anything runs.
+pub struct Plan {
+    pub store: Arc<dyn Store>,
+    pub catalog: Catalog,
+    pub settings: Settings,
+    pub wishes: Wishes,
+    pub asking: Asking,
+}
+
+impl Plan {
+    /// A runtime with everything in it.
+    pub fn start(self) -> Runtime {
+        let Self { store, catalog, settings, wishes, asking } = self;
+        let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
+        Runtime::start(Options {
+            store,
+            clock: Arc::new(SystemClock),
+            catalog,
+            tools: tools(&processes),
+            processes,
+            definitions: Definitions::builtin(),
+            policy: Policy {
+                mode: wishes.mode.or(settings.mode).unwrap_or_default(),
+                allow: wishes.allow.into_iter().chain(settings.allow).collect(),
+                deny: wishes.deny.into_iter().chain(settings.deny).collect(),
+            },
+            asking,
+            default_model: wishes.model.or(settings.model),
+            max_turns: wishes.max_turns.or(settings.max_turns),
+            run_timeout: wishes.timeout.or(settings.timeout).map(in_whole_seconds),
+        })
+    }
 }
 
 /// The models there are.

@@ -11,7 +11,9 @@ mod exit;
 mod failure;
 mod listing;
 mod output;
+mod settings;
 mod table;
+mod terminal;
 mod wording;
 
 use std::process::ExitCode;

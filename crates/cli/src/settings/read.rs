@@ -5,7 +5,7 @@ use std::{io::ErrorKind, path::Path, time::Duration};
 
 use rooftree_protocol::{ErrorCode, ModelChoice, PermissionMode, Problem};
 use rooftree_tools::Rule;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use super::{Settings, nearest::nearest};

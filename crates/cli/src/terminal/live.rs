@@ -264,6 +264,10 @@ impl<W: Write> View for Live<W> {
         self.last = Block::Nothing;
     }
 
+    fn conclude(&mut self, lines: &[Line]) {
+        self.screen.draw(lines, &[]);
+    }
+
     fn has_shown_answer(&self) -> bool {
         self.answer_shown
     }

@@ -67,4 +67,10 @@ impl<W: Write> View for Plain<W> {
     }
 
     fn finish(&mut self) {}
+
+    fn conclude(&mut self, lines: &[Line]) {
+        if self.detail > Detail::Quiet {
+            self.say(lines);
+        }
+    }
 }

@@ -29,6 +29,9 @@ pub trait View {
     /// The run is over: what is not to stay is taken away.
     fn finish(&mut self);
 
+    /// The last lines: what it cost, how to go on. Unless only the result is wanted.
+    fn conclude(&mut self, lines: &[Line]);
+
     /// Whether the answer has been seen already.
     fn has_shown_answer(&self) -> bool {
         false
