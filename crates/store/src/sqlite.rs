@@ -32,8 +32,10 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use self::{
+    append::Sealed,
     changes::Changes,
     claims::{Proof, Wish},
+    inbox::Letter,
     readers::Readers,
     writer::{Queue, Writer},
 };
@@ -52,6 +54,9 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
+    /// The version of the tables. A database that could be opened has it.
+    pub const SCHEMA: i64 = schema::VERSION;
+
     /// Opens a database; makes it, and the directories above it, if it is not there.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
@@ -114,7 +119,10 @@ impl Store for SqliteStore {
     }
 
     fn post(&self, post: Post) -> Pending<Posted> {
-        self.write(move |connection| inbox::post(connection, &post))
+        match Letter::seal(post) {
+            Ok(letter) => self.write(move |connection| inbox::post(connection, &letter)),
+            Err(error) => Pending::ready(Err(error)),
+        }
     }
 
     fn claim(
@@ -140,7 +148,10 @@ impl Store for SqliteStore {
 
     fn append(&self, claim: &Claim, batch: Batch) -> Pending<()> {
         let proof = Proof::from(claim);
-        self.write(move |connection| append::append(connection, &proof, &batch))
+        match Sealed::seal(batch) {
+            Ok(sealed) => self.write(move |connection| append::append(connection, &proof, &sealed)),
+            Err(error) => Pending::ready(Err(error)),
+        }
     }
 
     fn put_command(&self, session: &SessionId, command: Command, at: Timestamp) -> Pending<()> {
