@@ -50,6 +50,9 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
+    /// The version of the tables. A database that could be opened has it.
+    pub const SCHEMA: i64 = schema::VERSION;
+
     /// Opens a database; makes it, and the directories above it, if it is not there.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
