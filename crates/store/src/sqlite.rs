@@ -60,7 +60,7 @@ impl SqliteStore {
     /// Opens a database; makes it, and the directories above it, if it is not there.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let changes = Changes::new();
+        let changes = Arc::new(Changes::new());
         let writer = Writer::start(connect::writer(path)?, Arc::clone(&changes))?;
         Ok(Self { path: path.to_owned(), readers: Readers::new(path), writer: Some(writer), changes })
     }
@@ -70,7 +70,12 @@ impl SqliteStore {
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         connect::reader(path)?;
-        Ok(Self { path: path.to_owned(), readers: Readers::new(path), writer: None, changes: Changes::new() })
+        Ok(Self {
+            path: path.to_owned(),
+            readers: Readers::new(path),
+            writer: None,
+            changes: Arc::new(Changes::new()),
+        })
     }
 
     fn queue(&self) -> Option<&Queue> {
@@ -94,12 +99,6 @@ impl SqliteStore {
         F: FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     {
         self.readers.read(work)
-    }
-}
-
-impl Drop for SqliteStore {
-    fn drop(&mut self) {
-        self.changes.close();
     }
 }
 
@@ -233,6 +232,10 @@ impl Store for SqliteStore {
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.watch(&self.path)
+        let watcher = self.changes.watch();
+        if let Some(queue) = self.writer.as_ref().and_then(Writer::queue) {
+            queue.watched();
+        }
+        watcher
     }
 }
