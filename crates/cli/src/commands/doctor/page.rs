@@ -4,7 +4,7 @@ use anstyle::AnsiColor;
 use serde::Serialize;
 
 use super::check::{Check, Group, Verdict};
-use crate::wording::{counted, one_line};
+use crate::terminal::{clean::clean_line, wording::counted};
 
 const GROUPS: [(Group, &str); 4] = [
     (Group::Environment, "Environment"),
@@ -56,12 +56,17 @@ pub fn text(checks: &[Check], colours: bool) -> String {
     }
     let summary = Summary::of(checks);
     let (warnings, failures) = (summary.warnings as u64, summary.failures as u64);
-    text + &format!("{} ok · {} · {}\n", summary.good, counted(warnings, "warning"), counted(failures, "failure"))
+    text + &format!(
+        "{} ok · {} · {}\n",
+        summary.good,
+        counted(warnings, "warning"),
+        counted(failures, "failure")
+    )
 }
 
 fn line(check: &Check, colours: bool) -> String {
-    let fix = check.fix.as_ref().map(|fix| format!(" — {}", one_line(fix))).unwrap_or_default();
-    format!("  {} {:<11} {}{fix}\n", sign(check.verdict, colours), check.name, one_line(&check.words))
+    let fix = check.fix.as_ref().map(|fix| format!(" — {}", clean_line(fix))).unwrap_or_default();
+    format!("  {} {:<11} {}{fix}\n", sign(check.verdict, colours), check.name, clean_line(&check.words))
 }
 
 /// A sign that can be told apart without its colour.

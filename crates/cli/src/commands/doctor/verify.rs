@@ -12,7 +12,8 @@ use crate::{
     environment::Environment,
     exit::Exit,
     output,
-    wording::{counted, one_line, place},
+    terminal::{clean::clean_line, wording::counted},
+    wording::place,
 };
 
 /// Prints what was counted, checked and found.
@@ -47,7 +48,8 @@ fn damaged(error: &rooftree_store::Error) -> Problem {
 fn page(environment: &Environment, report: &Report) -> String {
     let colours = environment.colours(io::stdout().is_terminal());
     let mut text = format!("rooftree {} — doctor verify\n", env!("CARGO_PKG_VERSION"));
-    let looked_at: Vec<String> = report.counted.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let looked_at: Vec<String> =
+        report.counted.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     text += &format!("Counted  {}  in {}\n", looked_at.join(" · "), place(&environment.database));
     text += "Checked\n";
     for promise in &report.checked {
@@ -59,8 +61,12 @@ fn page(environment: &Environment, report: &Report) -> String {
     if !report.violations.is_empty() {
         text += "Violations\n";
         for violation in &report.violations {
-            let (place, what) = (one_line(&violation.place), one_line(&violation.what));
-            text += &format!("  {} {:<3} {place}: {what}\n", sign(Verdict::Failure, colours), violation.invariant);
+            let (place, what) = (clean_line(&violation.place), clean_line(&violation.what));
+            text += &format!(
+                "  {} {:<3} {place}: {what}\n",
+                sign(Verdict::Failure, colours),
+                violation.invariant
+            );
         }
     }
     text + &format!("{}\n", counted(report.violations.len() as u64, "violation"))

@@ -17,7 +17,7 @@ use super::{
     archive::{Archive, reading},
     in_words, name,
 };
-use crate::{environment::Environment, exit::Exit, output, wording};
+use crate::{environment::Environment, exit::Exit, output, terminal::wording::counted};
 
 /// How long the claim lives if this process dies.
 const LEASE: Duration = Duration::from_secs(15);
@@ -36,7 +36,8 @@ pub struct Arguments {
 /// Prints the new session's id.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let asked = arguments.name.as_deref().map(name::checked).transpose()?.flatten();
-    let path = if arguments.file.as_os_str() == "-" { arguments.file } else { environment.cwd.join(arguments.file) };
+    let path =
+        if arguments.file.as_os_str() == "-" { arguments.file } else { environment.cwd.join(arguments.file) };
     let archive = reading::archive(&path)?;
     let id = SessionId::from_entropy(SystemClock.entropy());
     let rebuilt = rebuild::journal(&archive, &id)?;
@@ -49,7 +50,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let session = reveal(store.as_ref(), &archive.session, &id, asked).await?;
     output::print(&format!("{id}\n"))?;
     let called = session.name.map(|name| format!(" as `{name}`")).unwrap_or_default();
-    output::mention(environment, &format!("imported {}{called}", wording::counted(count, "event")));
+    output::mention(environment, &format!("imported {}{called}", counted(count, "event")));
     Ok(Exit::DONE)
 }
 
@@ -79,7 +80,8 @@ async fn fill(store: &dyn Store, archive: &Archive, id: &SessionId, rebuilt: Reb
     }
     for (number, (lane, message)) in rebuilt.posts.iter().enumerate() {
         let key = format!("import-{number}");
-        let post = Post { session: id.clone(), lane: *lane, key, message: message.clone(), capacity: u64::MAX };
+        let post =
+            Post { session: id.clone(), lane: *lane, key, message: message.clone(), capacity: u64::MAX };
         store.post(post).later();
     }
     append(store, id, rebuilt, from.last_snippet.clone(), now).await

@@ -26,13 +26,13 @@ fn a_session_reads_like_a_conversation() {
     for wanted in [
         session.id.as_str(),
         "› you  ",
-        "  What is in [31mnotes.md?\n",
+        "  What is in notes.md?\n",
         "  ✓ Read notes.md  3 ms\n",
         "  ✗ Bash notes.md  failed · 3 ms\n      1\n",
         "… 2 more lines (--full)",
         "● lead",
         "  Two lines.\n\n  That is all.\n",
-        "✗ failed · 2 turns · 1 tool call · 1.2 s · 4.1k tokens\n  it broke\n",
+        "✗ failed · 2 turns · 1 tool call · 1.2 s · 4.1k tok\n  it broke\n",
     ] {
         assert!(text.contains(wanted), "{wanted:?} is missing in\n{text}");
     }
@@ -96,7 +96,10 @@ fn events_are_the_protocols_own_lines() {
     let keys: Vec<&str> = events[0].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["v", "id", "ts", "session", "run", "parent_run", "agent", "type", "data"]);
     let last = session.head.to_string();
-    assert_eq!(house.rooftree(&["sessions", "events", id, "--since", "5"]).lines().len(), session.head as usize - 5);
+    assert_eq!(
+        house.rooftree(&["sessions", "events", id, "--since", "5"]).lines().len(),
+        session.head as usize - 5
+    );
     assert_eq!(house.rooftree(&["sessions", "events", id, "--since", &last]).well(), "");
     assert_eq!(house.rooftree(&["sessions", "events", id, "-o", "ids"]).well().lines().next(), Some("1"));
     assert_eq!(house.rooftree(&["sessions", "events", id, "-o", "json"]).json()[2]["type"], "message.user");

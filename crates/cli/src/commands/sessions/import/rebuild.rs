@@ -75,7 +75,9 @@ impl Rebuild {
         }
         match &event.body {
             EventBody::RunStarted { .. } if event.run.is_none() => return Err("a run without an id starts"),
-            EventBody::RunStarted { .. } if self.run.is_some() => return Err("a run starts within another one"),
+            EventBody::RunStarted { .. } if self.run.is_some() => {
+                return Err("a run starts within another one");
+            }
             EventBody::RunStarted { .. } => self.run.clone_from(&event.run),
             EventBody::RunCompleted(_) if self.run.is_none() || self.run != event.run => {
                 return Err("a run ends that did not start");
@@ -94,14 +96,18 @@ impl Rebuild {
                     }
                 }
             }
-            EventBody::ToolCompleted(record) => {
-                if self.calls.insert(record.call.clone(), Answered::Yes) != Some(Answered::No) {
-                    return Err("a result belongs to no open tool call");
-                }
-            }
+            EventBody::ToolCompleted(record) => return self.answer(record.call.clone()),
             _ => {}
         }
         Ok(())
+    }
+
+    fn answer(&mut self, call: CallId) -> Result<(), &'static str> {
+        match self.calls.insert(call, Answered::Yes) {
+            Some(Answered::No) => Ok(()),
+            Some(Answered::Yes) => Err("a tool call has a second result"),
+            None => Err("a result belongs to no tool call"),
+        }
     }
 
     /// Appends an event of the archive.
