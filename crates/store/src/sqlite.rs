@@ -22,18 +22,17 @@ mod unfinished;
 mod verify;
 mod writer;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use rooftree_protocol::{BlobId, Command, Event, Lane, Session, SessionId, Timestamp};
 use rusqlite::Connection;
 use tokio::sync::watch;
 
 use self::{
+    append::Sealed,
     changes::Changes,
     claims::{Proof, Wish},
+    inbox::Letter,
     readers::Readers,
     writer::{Queue, Writer},
 };
@@ -44,7 +43,6 @@ use crate::{
 
 /// A store in one SQLite file. Dropping it finishes the writes that are queued.
 pub struct SqliteStore {
-    path: PathBuf,
     // Before the writer: a reader may be waiting for it.
     readers: Readers,
     writer: Option<Writer>,
@@ -52,12 +50,15 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
+    /// The version of the tables. A database that could be opened has it.
+    pub const SCHEMA: i64 = schema::VERSION;
+
     /// Opens a database; makes it, and the directories above it, if it is not there.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let changes = Changes::new();
+        let changes = Arc::new(Changes::new());
         let writer = Writer::start(connect::writer(path)?, Arc::clone(&changes))?;
-        Ok(Self { path: path.to_owned(), readers: Readers::new(path), writer: Some(writer), changes })
+        Ok(Self { readers: Readers::new(path), writer: Some(writer), changes })
     }
 
     /// Opens a database only to look at it. Works on a read-only file; every write is refused,
@@ -65,7 +66,7 @@ impl SqliteStore {
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         connect::reader(path)?;
-        Ok(Self { path: path.to_owned(), readers: Readers::new(path), writer: None, changes: Changes::new() })
+        Ok(Self { readers: Readers::new(path), writer: None, changes: Arc::new(Changes::new()) })
     }
 
     fn queue(&self) -> Option<&Queue> {
@@ -92,12 +93,6 @@ impl SqliteStore {
     }
 }
 
-impl Drop for SqliteStore {
-    fn drop(&mut self) {
-        self.changes.close();
-    }
-}
-
 impl Store for SqliteStore {
     fn open(&self, new: NewSessionRow) -> Pending<Session> {
         self.write(move |connection| sessions::open(connection, &new))
@@ -114,7 +109,10 @@ impl Store for SqliteStore {
     }
 
     fn post(&self, post: Post) -> Pending<Posted> {
-        self.write(move |connection| inbox::post(connection, &post))
+        match Letter::seal(post) {
+            Ok(letter) => self.write(move |connection| inbox::post(connection, &letter)),
+            Err(error) => Pending::ready(Err(error)),
+        }
     }
 
     fn claim(
@@ -140,7 +138,10 @@ impl Store for SqliteStore {
 
     fn append(&self, claim: &Claim, batch: Batch) -> Pending<()> {
         let proof = Proof::from(claim);
-        self.write(move |connection| append::append(connection, &proof, &batch))
+        match Sealed::seal(batch) {
+            Ok(sealed) => self.write(move |connection| append::append(connection, &proof, &sealed)),
+            Err(error) => Pending::ready(Err(error)),
+        }
     }
 
     fn put_command(&self, session: &SessionId, command: Command, at: Timestamp) -> Pending<()> {
@@ -222,6 +223,10 @@ impl Store for SqliteStore {
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.watch(&self.path)
+        let watcher = self.changes.watch();
+        if let Some(queue) = self.writer.as_ref().and_then(Writer::queue) {
+            queue.watched();
+        }
+        watcher
     }
 }

@@ -5,13 +5,19 @@
 //! is answered before the commit that holds the answer's truth is through.
 
 use std::{
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
     thread::{self, JoinHandle},
 };
 
 use rusqlite::Connection;
 
-use super::{changes::Changes, connect::patiently};
+use super::{
+    changes::{Changes, EVERY, Lookout},
+    connect::patiently,
+};
 use crate::{Error, Pending, failpoint, pending::Answer};
 
 /// How many operations share a commit at most.
@@ -50,9 +56,16 @@ where
     }
 }
 
+/// What reaches the writer.
+enum Queued {
+    Operation(Box<dyn Operation>),
+    /// Somebody watches from now on.
+    Watched,
+}
+
 /// The way to the writer's queue.
 #[derive(Clone)]
-pub(crate) struct Queue(mpsc::Sender<Box<dyn Operation>>);
+pub(crate) struct Queue(mpsc::Sender<Queued>);
 
 impl Queue {
     /// Queues a write; the order of calls is the order of commits.
@@ -63,8 +76,13 @@ impl Queue {
     {
         let (answer, pending) = Pending::new();
         // If the thread is gone, dropping the answer says that the store was closed.
-        let _ = self.0.send(Box::new(Write { work, outcome: None, answer }));
+        let _ = self.0.send(Queued::Operation(Box::new(Write { work, outcome: None, answer })));
         pending
+    }
+
+    /// Says that somebody watches for other processes' commits from now on.
+    pub(crate) fn watched(&self) {
+        let _ = self.0.send(Queued::Watched);
     }
 }
 
@@ -100,32 +118,59 @@ impl Drop for Writer {
     }
 }
 
-fn work_off(connection: &Connection, queued: &mpsc::Receiver<Box<dyn Operation>>, changes: &Changes) {
-    while let Ok(first) = queued.recv() {
-        let mut group = vec![first];
-        group.extend(queued.try_iter().take(TOGETHER - 1));
-        commit_group(connection, group);
-        changes.tell();
+fn work_off(connection: &Connection, queued: &mpsc::Receiver<Queued>, changes: &Changes) {
+    let mut lookout = Lookout::new(connection);
+    loop {
+        let next = if changes.is_watched() {
+            queued.recv_timeout(EVERY)
+        } else {
+            queued.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        };
+        match next {
+            Ok(Queued::Operation(first)) => {
+                let mut group = vec![first];
+                let more = queued.try_iter().take(TOGETHER - 1);
+                group.extend(more.filter_map(|queued| match queued {
+                    Queued::Operation(operation) => Some(operation),
+                    Queued::Watched => None,
+                }));
+                commit_group(connection, group);
+            }
+            Ok(Queued::Watched) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        lookout.look(connection, changes);
     }
 }
 
-/// Commits a group as one. If that fails for a reason that may be one member's alone (it
-/// needs more space than there is), each gets its own commit and its own answer.
+/// How the members of a group are kept from each other.
+#[derive(Clone, Copy)]
+enum Care {
+    /// Not at all: one refusal refuses the group. A savepoint costs a copy of every page it
+    /// sees changed, and refusals are rare, so this is tried first.
+    Together,
+    /// Each has a savepoint: one that is refused leaves no trace and harms nobody.
+    Apart,
+}
+
+/// Commits a group as one. If even with savepoints that fails, the reason may be one member's
+/// alone (it needs more space than there is): then each gets its own commit and its own answer.
 fn commit_group(connection: &Connection, mut group: Vec<Box<dyn Operation>>) {
-    let outcome = commit(connection, &mut group);
+    let mut outcome = commit(connection, &mut group, Care::Together);
+    if outcome.is_err() && group.len() > 1 {
+        outcome = commit(connection, &mut group, Care::Apart);
+    }
     if outcome.is_ok() || group.len() == 1 {
         return group.into_iter().for_each(|operation| operation.answer(outcome.clone()));
     }
     for operation in group {
-        let mut alone = [operation];
-        let outcome = commit(connection, &mut alone);
-        alone.into_iter().for_each(|operation| operation.answer(outcome.clone()));
+        commit_group(connection, vec![operation]);
     }
 }
 
-fn commit(connection: &Connection, group: &mut [Box<dyn Operation>]) -> Result<(), Error> {
+fn commit(connection: &Connection, group: &mut [Box<dyn Operation>], care: Care) -> Result<(), Error> {
     patiently(|| connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]))?;
-    let outcome = attempt_all(connection, group).and_then(|()| {
+    let outcome = attempt_all(connection, group, care).and_then(|()| {
         failpoint::reach("commit.before");
         patiently(|| connection.prepare_cached("COMMIT")?.execute([]))?;
         failpoint::reach("commit.after");
@@ -138,19 +183,26 @@ fn commit(connection: &Connection, group: &mut [Box<dyn Operation>]) -> Result<(
     outcome
 }
 
-/// Each operation gets a savepoint: one that is refused leaves no trace and harms nobody.
-fn attempt_all(connection: &Connection, group: &mut [Box<dyn Operation>]) -> Result<(), Error> {
-    let say = |sql: &str| connection.prepare_cached(sql)?.execute([]);
+fn attempt_all(connection: &Connection, group: &mut [Box<dyn Operation>], care: Care) -> Result<(), Error> {
     for operation in group {
-        say("SAVEPOINT operation")?;
-        if let Err(refusal) = operation.attempt(connection) {
-            if connection.is_autocommit() {
-                return Err(refusal);
-            }
-            say("ROLLBACK TO operation")?;
+        match care {
+            Care::Together => operation.attempt(connection)?,
+            Care::Apart => attempt_apart(connection, operation.as_mut())?,
         }
-        say("RELEASE operation")?;
     }
+    Ok(())
+}
+
+fn attempt_apart(connection: &Connection, operation: &mut dyn Operation) -> Result<(), Error> {
+    let say = |sql: &str| connection.prepare_cached(sql)?.execute([]);
+    say("SAVEPOINT operation")?;
+    if let Err(refusal) = operation.attempt(connection) {
+        if connection.is_autocommit() {
+            return Err(refusal);
+        }
+        say("ROLLBACK TO operation")?;
+    }
+    say("RELEASE operation")?;
     Ok(())
 }
 
@@ -186,7 +238,11 @@ mod tests {
         let queue = Queue(tx);
         let write = |text: String| queue.write(move |connection: &Connection| note(connection, &text));
         let answers = texts.into_iter().map(write).collect();
-        (rx.try_iter().collect(), answers)
+        let operation = |queued| match queued {
+            Queued::Operation(operation) => operation,
+            Queued::Watched => unreachable!("nobody watches here"),
+        };
+        (rx.try_iter().map(operation).collect(), answers)
     }
 
     #[test]
@@ -232,7 +288,7 @@ mod tests {
         let (mut group, mut answers) = queued(vec!["one".to_owned()]);
         let asked = &mut answers[0];
         connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        attempt_all(&connection, &mut group).unwrap();
+        attempt_all(&connection, &mut group, Care::Together).unwrap();
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(std::future::Future::poll(std::pin::Pin::new(asked), &mut context).is_pending());
         connection.execute_batch("COMMIT").unwrap();
