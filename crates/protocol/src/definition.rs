@@ -148,6 +148,12 @@ pub struct Limits {
     pub permission_ttl_secs: u64,
     /// Tokens a model can read when it does not say.
     pub context_window: u64,
+    /// Percent of the window that may be full before the context is made smaller.
+    pub compact_at_percent: u8,
+    /// Tokens beyond which a context that cannot be made smaller is started anew, if the window is smaller.
+    pub emergency_context: u64,
+    /// Times in a row a reply that hit the model's output limit is continued.
+    pub continuations: u32,
     /// Bytes of one image or file in a message.
     pub attachment_bytes: u64,
 }
@@ -164,6 +170,9 @@ impl Default for Limits {
             retries: 5,
             permission_ttl_secs: 3600,
             context_window: 200_000,
+            compact_at_percent: 80,
+            emergency_context: 200_000,
+            continuations: 3,
             attachment_bytes: 20 * 1024 * 1024,
         }
     }

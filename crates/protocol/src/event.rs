@@ -212,6 +212,9 @@ pub enum EventBody {
         /// Tokens there are.
         limit: u64,
     },
+    /// The context was made smaller. What was left out stays in the journal.
+    #[serde(rename = "context.compacted")]
+    ContextCompacted(Compaction),
     /// Something people should know.
     #[serde(rename = "notice")]
     Notice {
@@ -250,6 +253,7 @@ impl EventBody {
             Self::TodoUpdated { .. } => "todo.updated",
             Self::InboxQueued { .. } => "inbox.queued",
             Self::ContextUsage { .. } => "context.usage",
+            Self::ContextCompacted(_) => "context.compacted",
             Self::Notice { .. } => "notice",
         }
     }
@@ -267,13 +271,45 @@ impl EventBody {
     }
 }
 
+/// How a context was made smaller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Compaction {
+    /// In which way.
+    #[serde(flatten)]
+    pub how: Shrinking,
+    /// How many messages at the end stay as they are.
+    pub kept: u64,
+    /// Estimated tokens before.
+    pub before: u64,
+    /// Estimated tokens after.
+    pub after: u64,
+    /// What it cost to summarise.
+    pub usage: Usage,
+}
+
+/// The ways a context is made smaller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Shrinking {
+    /// Older messages are replaced by a summary.
+    Summary {
+        /// The summary.
+        summary: String,
+    },
+    /// Older tool results are cut to so many characters.
+    Trimmed {
+        /// How many.
+        chars: usize,
+    },
+}
+
 /// Why a context starts anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClearReason {
     /// Somebody asked for it.
     Asked,
-    /// The context had grown beyond the emergency limit.
+    /// The context had grown beyond what could be made smaller; the last request is kept.
     Emergency,
 }
 

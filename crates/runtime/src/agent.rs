@@ -6,11 +6,13 @@
 mod act;
 mod ask;
 mod call;
+mod compaction;
 mod decide;
 pub(crate) mod history;
 mod journal;
 mod limits;
 mod listen;
+mod patience;
 mod permission;
 mod prompt;
 mod recovery;
@@ -34,6 +36,7 @@ use rooftree_store::{ClaimOutcome, Claimed};
 use rooftree_tools::{Policy, tool::FileViews};
 
 use self::{
+    decide::Room,
     history::History,
     journal::{Commit, Journal},
     window::Window,
@@ -64,6 +67,8 @@ struct Agent {
     /// The bytes of the images in the conversation.
     media: Media,
     signals: Signals,
+    /// How often the provider has called the question too long since the last reply.
+    refusals: u32,
     /// Whether the boundary lane may hold something that was not taken in.
     has_news: bool,
     clear_asked: bool,
@@ -155,6 +160,7 @@ impl Agent {
             history: History::default(),
             views: FileViews::default(),
             media: Media::default(),
+            refusals: 0,
             has_news: true,
             clear_asked: false,
             ending: None,
@@ -245,9 +251,30 @@ impl Agent {
     /// Takes an event in, live or replayed.
     fn observe(&mut self, event: &Event) {
         self.history.apply(event);
-        if let EventBody::SessionCleared { .. } = &event.body {
+        if matches!(event.body, EventBody::SessionCleared { .. } | EventBody::ContextCompacted(_)) {
             self.views.clear();
         }
+    }
+
+    /// How much room there is for the next question.
+    fn room(&self) -> Room {
+        let estimate = prompt::estimate(self);
+        let (limits, tokens) = (&self.kit.limits, self.window.tokens(estimate));
+        match self.refusals {
+            0 if tokens > limits.emergency_context.max(self.window.limit) && self.history.shrunk() > 0 => {
+                Room::None(3)
+            }
+            0 if self.window.is_tight(estimate, limits.compact_at_percent) => Room::Tight,
+            0 => Room::Plenty,
+            refusals => Room::None(refusals),
+        }
+    }
+
+    /// The provider called the question too long; it may have said how much it takes.
+    fn refused_as_too_long(&mut self, limit: Option<u64>) {
+        // What was made smaller before the question was asked has not helped either.
+        self.refusals = self.history.shrunk() + 1;
+        self.window.limit = limit.unwrap_or(self.window.limit).min(self.window.limit);
     }
 
     fn run_id(&self) -> Option<RunId> {

@@ -10,6 +10,7 @@ mod bus;
 pub mod clock;
 pub mod definitions;
 mod error;
+mod governor;
 mod handle;
 mod inbox;
 mod kit;

@@ -13,6 +13,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     Clock, Definitions,
     bus::Bus,
+    governor::Governor,
     kit::{Kit, Kits},
 };
 
@@ -48,6 +49,8 @@ pub struct Options {
     pub asking: Asking,
     /// The model for agents and sessions that name none.
     pub default_model: Option<ModelChoice>,
+    /// Models to turn to, for one turn, when the chosen one cannot be had.
+    pub fallbacks: Vec<ModelChoice>,
     /// Turns per run, instead of what definitions say.
     pub max_turns: Option<u32>,
     /// Time per run, instead of what definitions say.
@@ -58,6 +61,7 @@ pub(crate) struct World {
     pub(crate) options: Options,
     pub(crate) bus: Bus,
     pub(crate) kits: Kits,
+    pub(crate) governor: Governor,
     pub(crate) owner: Owner,
     /// Fires when the runtime stops; every agent's work hangs below it.
     pub(crate) closing: CancellationToken,

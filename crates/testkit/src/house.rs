@@ -3,12 +3,12 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Command, Event, EventBody, Origin, Part, PermissionMode, SessionId,
+    Command, Event, EventBody, ModelChoice, Origin, Part, PermissionMode, SessionId,
     command::{Address, Delivery, NewSession, Reply},
     event::RunEnd,
 };
 use rooftree_providers::{
-    Catalog, Model,
+    Catalog, Model, Provider,
     scripted::{Entry, Scripted},
 };
 use rooftree_runtime::{Asking, Clock, Definitions, Filter, Handle, Options, Runtime};
@@ -21,6 +21,9 @@ use crate::{VirtualClock, story};
 /// How long a story may take in real time before it is called stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Makes a provider once the house's clock exists.
+pub type MakeProvider = Box<dyn FnOnce(Arc<VirtualClock>) -> Arc<dyn Provider>>;
+
 /// What a house is built from.
 pub struct Plan {
     /// What the model says.
@@ -31,6 +34,12 @@ pub struct Plan {
     pub policy: Policy,
     /// Whether somebody can be asked.
     pub asking: Asking,
+    /// Tokens the model can read.
+    pub window: Option<u64>,
+    /// Something else that answers instead of the script.
+    pub provider: Option<MakeProvider>,
+    /// Models to turn to.
+    pub fallbacks: Vec<ModelChoice>,
     /// Turns per run.
     pub max_turns: Option<u32>,
     /// Time per run.
@@ -47,6 +56,9 @@ impl Plan {
             tools: Toolset::default(),
             policy: Policy { mode: PermissionMode::Bypass, ..Policy::default() },
             asking: Asking::Nobody,
+            window: None,
+            provider: None,
+            fallbacks: Vec::new(),
             max_turns: None,
             run_timeout: None,
             definitions: Definitions::builtin(),
@@ -84,12 +96,14 @@ impl Plan {
         let sleeper = clock.clone();
         let model = Scripted::from_replies(self.entries).expect("a script without flaws");
         let model = model.sleeping(Arc::new(move |while_| sleeper.sleep(while_)));
-        let answering = Arc::new(model.clone());
+        let window = self.window.or(model.window());
+        let answering: Arc<dyn Provider> = match self.provider {
+            Some(make) => make(clock.clone()),
+            None => Arc::new(model.clone()),
+        };
         let catalog = Catalog::default().with(
             "scripted",
-            Arc::new(move |choice| {
-                Ok(Model { choice: choice.clone(), provider: answering.clone(), window: answering.window() })
-            }),
+            Arc::new(move |choice| Ok(Model { choice: choice.clone(), provider: answering.clone(), window })),
         );
         let drawing = clock.clone();
         let runtime = Runtime::start(Options {
@@ -102,6 +116,7 @@ impl Plan {
             policy: self.policy,
             asking: self.asking,
             default_model: Some("scripted/story".parse().expect("a model name")),
+            fallbacks: self.fallbacks,
             max_turns: self.max_turns,
             run_timeout: self.run_timeout,
         });

@@ -1,22 +1,29 @@
-//! Asks the model: streams what comes, keeps the whole reply, waits and asks again if that helps.
+//! Asks the model: streams what comes, keeps the whole reply, asks again or another one if that helps.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures::StreamExt;
 use rooftree_protocol::{
     CallId, EventBody, Usage,
-    event::{NoticeLevel, ReplyPart, ReplyRecord, StopReason, WaitReason},
+    event::{NoticeLevel, ReplyPart, ReplyRecord, StopReason},
 };
-use rooftree_providers::{Chunk, Error as ProviderError, Model, Reply};
+use rooftree_providers::{Chunk, Error as ProviderError, Model, Reply, Request};
 
-use super::{Agent, journal::Commit, limits::End, prompt};
-use crate::Error;
+use super::{Agent, journal::Commit, limits::End, patience, patience::Patience, prompt};
+use crate::{Error, governor::Pass};
 
 /// How one attempt went.
-enum Attempt {
+pub(super) enum Attempt {
     Reply(Reply),
     Failed(ProviderError),
     Ended(End, String),
+}
+
+/// Who hears the reply while it comes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Audience {
+    Watchers,
+    Nobody,
 }
 
 /// Asks until there is a reply, which is kept; or says how the run ends without one.
@@ -26,10 +33,17 @@ pub(super) async fn ask(agent: &mut Agent) -> Result<Option<End>, Error> {
         Err(problem) => return Ok(Some(End::Failed(problem.clone()))),
     };
     load_media(agent).await?;
-    let mut attempt = 0;
+    let mut patience = Patience::new(model, &agent.world);
     loop {
-        match answer(agent, &model, attempt).await? {
+        let model = patience.model().clone();
+        let pass = match patience::admit(agent, &model).await? {
+            Ok(pass) => pass,
+            Err(end) => return Ok(Some(end)),
+        };
+        let request = prompt::request(agent, &model, patience.attempt());
+        match answer(agent, &model, request, Audience::Watchers).await? {
             Attempt::Reply(reply) => {
+                pass.answered();
                 keep(agent, &model, reply);
                 return Ok(None);
             }
@@ -37,21 +51,56 @@ pub(super) async fn ask(agent: &mut Agent) -> Result<Option<End>, Error> {
                 keep_partial(agent, &model, said);
                 return Ok(Some(end));
             }
-            Attempt::Failed(error) if !error.is_retryable() || attempt >= agent.kit.limits.retries => {
-                return Ok(Some(End::Failed(error.problem())));
+            Attempt::Failed(ProviderError::TooLong { limit }) => {
+                agent.refused_as_too_long(limit);
+                return Ok(None);
             }
             Attempt::Failed(error) => {
-                if let Some(end) = wait(agent, &error, attempt).await? {
+                if let Some(end) = try_again(agent, &mut patience, pass, error).await? {
                     return Ok(Some(end));
                 }
             }
         }
-        attempt += 1;
     }
 }
 
-async fn answer(agent: &mut Agent, model: &Model, attempt: u32) -> Result<Attempt, Error> {
-    let mut stream = model.provider.stream(prompt::request(agent, model, attempt));
+/// Waits, or turns to another model; ends the run if neither helps.
+async fn try_again(
+    agent: &mut Agent,
+    patience: &mut Patience,
+    pass: Pass,
+    error: ProviderError,
+) -> Result<Option<End>, Error> {
+    match patience.after(&error, agent.kit.limits.retries, agent.world.entropy()) {
+        patience::Then::Wait(pause) => {
+            if matches!(error, ProviderError::RateLimited { .. }) {
+                pass.refused(agent.world.now(), pause);
+            }
+            drop(pass);
+            patience::wait(agent, &error, pause).await
+        }
+        patience::Then::TurnTo(model) => {
+            let message = format!("{error}; asking {} for this turn", model.choice);
+            agent.note(EventBody::Notice {
+                level: NoticeLevel::Warning,
+                code: "fallback".into(),
+                message,
+                hint: None,
+            });
+            Ok(None)
+        }
+        patience::Then::GiveUp => Ok(Some(End::Failed(error.problem()))),
+    }
+}
+
+/// Streams one answer. Whatever breaks in is heeded.
+pub(super) async fn answer(
+    agent: &mut Agent,
+    model: &Model,
+    request: Request,
+    audience: Audience,
+) -> Result<Attempt, Error> {
+    let mut stream = model.provider.stream(request);
     rooftree_store::failpoint::reach("model.asked");
     let mut interruption = agent.interruption();
     let mut said = String::new();
@@ -68,23 +117,30 @@ async fn answer(agent: &mut Agent, model: &Model, attempt: u32) -> Result<Attemp
             chunk = stream.next() => chunk,
         };
         match chunk {
-            Some(Ok(Chunk::Text(text))) => {
-                said.push_str(&text);
-                agent.say(EventBody::MessageDelta { text });
-            }
-            Some(Ok(Chunk::Thinking(text))) => agent.say(EventBody::ThinkingDelta { text }),
-            Some(Ok(Chunk::ToolInput { .. })) => {}
             Some(Ok(Chunk::Reply(reply))) => return Ok(Attempt::Reply(reply)),
+            Some(Ok(delta)) if audience == Audience::Watchers => tell(agent, delta, &mut said),
+            Some(Ok(_)) => {}
             Some(Err(error)) => return Ok(Attempt::Failed(error)),
             None => return Ok(Attempt::Failed(ProviderError::Broken("the stream ended early".into()))),
         }
     }
 }
 
+fn tell(agent: &Agent, delta: Chunk, said: &mut String) {
+    match delta {
+        Chunk::Text(text) => {
+            said.push_str(&text);
+            agent.say(EventBody::MessageDelta { text });
+        }
+        Chunk::Thinking(text) => agent.say(EventBody::ThinkingDelta { text }),
+        Chunk::ToolInput { .. } | Chunk::Reply(_) => {}
+    }
+}
+
 /// Gets the bytes of images that came since the last question.
 async fn load_media(agent: &mut Agent) -> Result<(), Error> {
-    let missing: Vec<_> =
-        agent.history.images().iter().filter(|blob| !agent.media.contains_key(*blob)).cloned().collect();
+    let is_missing = |blob: &&rooftree_protocol::BlobId| !agent.media.contains_key(*blob);
+    let missing: Vec<_> = agent.history.images().iter().filter(is_missing).cloned().collect();
     for blob in missing {
         if let Some(bytes) = agent.world.store().blob(&blob).await? {
             Arc::make_mut(&mut agent.media).insert(blob, bytes.into());
@@ -97,14 +153,11 @@ async fn load_media(agent: &mut Agent) -> Result<(), Error> {
 fn keep(agent: &mut Agent, model: &Model, reply: Reply) {
     let estimate = prompt::estimate(agent);
     agent.window.calibrate(estimate, reply.usage.input);
+    agent.refusals = 0;
     if !reply.dropped.is_empty() {
         let message = format!("{} does not get {}", model.choice, reply.dropped.join(", "));
-        agent.note(EventBody::Notice {
-            level: NoticeLevel::Info,
-            code: "not_carried_over".into(),
-            message,
-            hint: None,
-        });
+        let code = "not_carried_over".into();
+        agent.note(EventBody::Notice { level: NoticeLevel::Info, code, message, hint: None });
     }
     let mut parts = reply.parts;
     for part in &mut parts {
@@ -112,7 +165,7 @@ fn keep(agent: &mut Agent, model: &Model, reply: Reply) {
             call.id = CallId::from_entropy(agent.world.entropy());
         }
     }
-    record(agent, model, parts, reply.stop, reply.usage, reply.request);
+    record(agent, model, Reply { parts, ..reply });
     let (used, limit) = (agent.window.tokens(prompt::estimate(agent)), agent.window.limit);
     agent.say(EventBody::ContextUsage { used, limit });
 }
@@ -120,57 +173,20 @@ fn keep(agent: &mut Agent, model: &Model, reply: Reply) {
 /// Keeps what had been said when the model was cut short.
 fn keep_partial(agent: &mut Agent, model: &Model, said: String) {
     if !said.trim().is_empty() {
-        let parts = vec![ReplyPart::Text { text: said }];
-        record(agent, model, parts, StopReason::Cancelled, Usage::none(), None);
+        let (parts, stop) = (vec![ReplyPart::Text { text: said }], StopReason::Cancelled);
+        record(agent, model, Reply { parts, stop, usage: Usage::none(), request: None, dropped: Vec::new() });
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the fields of one record, each used once")]
-fn record(
-    agent: &mut Agent,
-    model: &Model,
-    parts: Vec<ReplyPart>,
-    stop: StopReason,
-    usage: Usage,
-    request: Option<String>,
-) {
-    let texts = parts
-        .iter()
-        .filter_map(|part| if let ReplyPart::Text { text } = part { Some(text.as_str()) } else { None });
-    let text = texts.collect::<Vec<_>>().concat();
+fn record(agent: &mut Agent, model: &Model, reply: Reply) {
+    let texts = reply.parts.iter().filter_map(|part| match part {
+        ReplyPart::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    let text: String = texts.collect();
     let snippet = (!text.trim().is_empty()).then(|| super::take::shortened(&text, 120));
+    let Reply { parts, stop, usage, request, .. } = reply;
     let reply = ReplyRecord { text, parts, model: model.choice.to_string(), stop, usage, request };
     let bodies = vec![EventBody::MessageCompleted(reply)];
     agent.append(Commit { bodies, snippet, run: agent.run_id(), ..Commit::default() });
-}
-
-/// Waits as long as the provider wants, or a little longer each time.
-async fn wait(agent: &mut Agent, error: &ProviderError, attempt: u32) -> Result<Option<End>, Error> {
-    let pause = error.retry_after().unwrap_or_else(|| back_off(attempt, agent.world.entropy()));
-    let reason = match error {
-        ProviderError::RateLimited { .. } => WaitReason::RateLimit,
-        _ => WaitReason::Retry,
-    };
-    let until = Some(agent.world.now().after(pause));
-    let detail = format!("{error}; asking again in {:.1} s", pause.as_secs_f64());
-    let mut pause = agent.world.options.clock.sleep(pause);
-    agent.note(EventBody::RunWaiting { reason, until, detail });
-    loop {
-        let came = tokio::select! {
-            biased;
-            came = agent.interruption() => came,
-            () = &mut pause => break,
-        };
-        if let Some(end) = agent.heed(came)? {
-            return Ok(Some(end));
-        }
-    }
-    agent.note(EventBody::RunResumed { reason });
-    Ok(None)
-}
-
-/// 2, 4, 8, 16, 32 seconds, and up to a quarter more so that many do not come back at once.
-fn back_off(attempt: u32, entropy: u128) -> Duration {
-    let base = Duration::from_secs(2_u64.saturating_pow(attempt.min(4) + 1));
-    base + base.mul_f64((entropy % 1000) as f64 / 4000.0)
 }

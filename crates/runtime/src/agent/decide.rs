@@ -14,14 +14,39 @@ pub(crate) enum Next {
     Ask,
     /// Make these calls.
     Act(Vec<ToolCall>),
+    /// Make the context smaller in this way.
+    Compact(Squeeze),
     /// End.
     End(End),
 }
 
+/// How much room the model's window has for the next question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Enough.
+    Plenty,
+    /// Little: it is time to make the context smaller.
+    Tight,
+    /// None: the provider has refused the question so many times.
+    None(u32),
+}
+
+/// The ways to get room, from the gentlest to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Squeeze {
+    /// Summarise what is older.
+    Summarise,
+    /// Cut older tool results.
+    Trim,
+    /// Start anew with the last request.
+    StartOver,
+}
+
 /// What follows this history.
-pub(crate) fn decide(history: &History, limits: &Limits) -> Next {
+pub(crate) fn decide(history: &History, limits: &Limits, room: Room) -> Next {
     let open: Vec<ToolCall> = history.open_calls().map(|open| open.call.clone()).collect();
     let (turns, identical) = history.run().map_or((0, 0), |run| (run.turns, run.identical));
+    let cut_off = history.run().map_or(0, |run| run.cut_off);
     if !open.is_empty() {
         if identical > limits.identical_calls {
             return Next::End(End::Failed(going_in_circles(&open, identical)));
@@ -33,9 +58,31 @@ pub(crate) fn decide(history: &History, limits: &Limits) -> Next {
             Problem::new(ErrorCode::ProviderRefused, "the model refused to go on")
                 .fix("put the request differently, or use another model"),
         )),
+        Some(StopReason::MaxOutput) if cut_off <= limits.continuations && turns < limits.max_turns => {
+            ask(history, room)
+        }
         Some(_) => Next::End(End::Completed),
         None if turns >= limits.max_turns => Next::End(End::MaxTurns),
-        None => Next::Ask,
+        None => ask(history, room),
+    }
+}
+
+/// Asks, or makes room first. Bounded: each way is tried once per question, then it is over.
+fn ask(history: &History, room: Room) -> Next {
+    match room {
+        Room::Tight if history.shrunk() == 0 => Next::Compact(Squeeze::Summarise),
+        Room::Plenty | Room::Tight => Next::Ask,
+        Room::None(refusals) if refusals <= history.shrunk() => Next::Ask,
+        Room::None(refusals) => match refusals {
+            1 => Next::Compact(Squeeze::Summarise),
+            2 => Next::Compact(Squeeze::Trim),
+            3 => Next::Compact(Squeeze::StartOver),
+            _ => Next::End(End::Failed(
+                Problem::new(ErrorCode::ContextTooLong, "the request does not fit the model's window")
+                    .cause("it is too long by itself: nothing is left that could be taken away")
+                    .fix("make the request shorter, or use a model with a larger window"),
+            )),
+        },
     }
 }
 
@@ -58,7 +105,7 @@ mod tests {
     #[test]
     fn a_table_of_histories_and_what_follows() {
         let limits = Limits { max_turns: 2, identical_calls: 1, ..Limits::default() };
-        let next = |events: Vec<rooftree_protocol::Event>| decide(&folded(&events), &limits);
+        let next = |events: Vec<rooftree_protocol::Event>| decide(&folded(&events), &limits, Room::Plenty);
 
         assert_eq!(next(vec![started(), user("hi")]), Next::Ask);
         assert_eq!(next(vec![started(), user("hi"), reply("done", &[])]), Next::End(End::Completed));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rooftree_protocol::{
     BlobId, CallId, Event, EventBody, Lane, MessageId, Outcome, Part, PermissionId, Repeat, RunId, Timestamp,
     Todo, ToolCall, ToolResult, Usage,
-    event::{Denial, ReplyRecord, RunMode, StopReason, ToolRecord},
+    event::{ClearReason, Compaction, Denial, ReplyRecord, RunMode, Shrinking, StopReason, ToolRecord},
     tool_call::{FileAction, FileNote},
 };
 use rooftree_providers::ModelMessage;
@@ -28,6 +28,9 @@ pub struct History {
     estimate: u64,
     images: Vec<BlobId>,
     taken: Taken,
+    /// The last thing somebody asked for, whatever became of the rest.
+    request: Option<Arc<ModelMessage>>,
+    shrunk: u32,
 }
 
 /// The last message taken from each lane.
@@ -75,6 +78,8 @@ pub struct RunView {
     pub text: String,
     /// How often the last calls were asked for in a row.
     pub identical: u32,
+    /// How many replies in a row hit the model's output limit.
+    pub cut_off: u32,
     /// A question nobody has settled yet.
     pub asking: Option<PermissionId>,
     last_calls: Vec<ToolCall>,
@@ -89,7 +94,9 @@ impl History {
                 self.run = None;
                 self.taken = Taken::default();
             }
-            EventBody::SessionCleared { .. } => self.clear(),
+            EventBody::SessionCleared { reason: ClearReason::Asked } => self.clear(),
+            EventBody::SessionCleared { reason: ClearReason::Emergency } => self.start_over(),
+            EventBody::ContextCompacted(compaction) => self.shrink(compaction),
             EventBody::RunStarted { mode, message, .. } => {
                 self.close_open(INTERRUPTED);
                 self.run = event.run.clone().map(|id| RunView::new(id, message.clone(), *mode, event.ts));
@@ -103,7 +110,9 @@ impl History {
                 if let (Some(run), Lane::Mail) = (&mut self.run, lane) {
                     run.mail = Some(*position);
                 }
-                self.push(ModelMessage::User(wording::user_parts(message)));
+                let message = Arc::new(ModelMessage::User(wording::user_parts(message)));
+                self.request = Some(message.clone());
+                self.push_shared(message);
             }
             EventBody::MessageCompleted(reply) => self.take_reply(reply),
             EventBody::ToolStarted { call, repeat, .. } => {
@@ -129,6 +138,8 @@ impl History {
         messages.extend(self.messages.iter().cloned());
         if !self.open.is_empty() {
             messages.push(Arc::new(results_of(&self.open, INTERRUPTED)));
+        } else if self.is_cut_off() {
+            messages.push(Arc::new(go_on()));
         }
         messages
     }
@@ -149,6 +160,21 @@ impl History {
             Some(ModelMessage::Assistant { .. }) if self.open.is_empty() => self.last_stop,
             _ => None,
         }
+    }
+
+    /// Whether the last thing said is a reply that hit the model's output limit.
+    pub fn is_cut_off(&self) -> bool {
+        self.last_reply() == Some(StopReason::MaxOutput)
+    }
+
+    /// How often the context was made smaller since the model last replied.
+    pub fn shrunk(&self) -> u32 {
+        self.shrunk
+    }
+
+    /// The last thing somebody asked for.
+    pub fn request(&self) -> Option<&Arc<ModelMessage>> {
+        self.request.as_ref()
     }
 
     /// Whether the last thing said is what tools answered.
@@ -184,14 +210,54 @@ impl History {
         *self = Self { run, taken, ..Self::default() };
     }
 
+    /// Forgets everything but the last request.
+    fn start_over(&mut self) {
+        let (request, shrunk) = (self.request.clone(), self.shrunk + 1);
+        self.clear();
+        self.shrunk = shrunk;
+        if let Some(request) = request {
+            self.request = Some(request.clone());
+            self.push_shared(request);
+        }
+    }
+
+    pub(super) fn shrink(&mut self, compaction: &Compaction) {
+        self.close_open(INTERRUPTED);
+        let kept = usize::try_from(compaction.kept).unwrap_or(usize::MAX).min(self.messages.len());
+        let tail = self.messages.split_off(self.messages.len() - kept);
+        let older = std::mem::take(&mut self.messages);
+        (self.estimate, self.images) = (0, Vec::new());
+        match &compaction.how {
+            Shrinking::Summary { summary } => {
+                self.push(ModelMessage::User(vec![Part::text(summary.as_str())]))
+            }
+            Shrinking::Trimmed { chars } => {
+                older.iter().for_each(|message| self.push(trimmed(message, *chars)))
+            }
+        }
+        tail.into_iter().for_each(|message| self.push_shared(message));
+        self.shrunk += 1;
+        if let Some(run) = &mut self.run {
+            run.usage += compaction.usage;
+        }
+    }
+
     fn push(&mut self, message: ModelMessage) {
+        self.push_shared(Arc::new(message));
+    }
+
+    fn push_shared(&mut self, message: Arc<ModelMessage>) {
         self.images.extend(images_in(&message));
         self.estimate += window::weigh(&message);
-        self.messages.push(Arc::new(message));
+        self.messages.push(message);
     }
 
     fn take_reply(&mut self, reply: &ReplyRecord) {
         self.close_open(INTERRUPTED);
+        if self.is_cut_off() {
+            self.push(go_on());
+        }
+        self.shrunk = 0;
         self.last_stop = Some(reply.stop);
         let calls: Vec<ToolCall> = reply.calls().cloned().collect();
         if let Some(run) = &mut self.run {
@@ -237,6 +303,28 @@ impl History {
     }
 }
 
+/// What follows a reply that was cut off at the model's output limit.
+fn go_on() -> ModelMessage {
+    ModelMessage::User(vec![Part::text("Your response was cut off. Please continue.")])
+}
+
+/// A message whose tool results are cut to so many characters and hold no images.
+fn trimmed(message: &ModelMessage, chars: usize) -> ModelMessage {
+    let ModelMessage::Results(results) = message else { return message.clone() };
+    let part = |part: &Part| match part {
+        Part::Text { text } => match text.char_indices().nth(chars) {
+            Some((at, _)) => Part::text(format!("{}\n[… left out]", text.get(..at).unwrap_or_default())),
+            None => part.clone(),
+        },
+        Part::Image { .. } | Part::File { .. } => Part::text("[image left out]"),
+    };
+    let result = |result: &ToolResult| ToolResult {
+        content: result.content.iter().map(part).collect(),
+        ..result.clone()
+    };
+    ModelMessage::Results(results.iter().map(result).collect())
+}
+
 /// The images of a message, in order.
 fn images_in(message: &ModelMessage) -> Vec<BlobId> {
     let blob = |part: &Part| if let Part::Image { blob, .. } = part { Some(blob.clone()) } else { None };
@@ -277,6 +365,7 @@ impl RunView {
             denials: Vec::new(),
             text: String::new(),
             identical: 0,
+            cut_off: 0,
             asking: None,
             last_calls: Vec::new(),
         }
@@ -284,6 +373,7 @@ impl RunView {
 
     fn note_reply(&mut self, reply: &ReplyRecord, calls: &[ToolCall]) {
         self.turns += 1;
+        self.cut_off = if reply.stop == StopReason::MaxOutput { self.cut_off + 1 } else { 0 };
         self.usage += reply.usage;
         if !reply.text.is_empty() {
             self.text.clone_from(&reply.text);

@@ -7,6 +7,7 @@ use super::{
     Agent,
     act::act,
     ask::ask,
+    compaction::compact,
     decide::{Next, decide},
     limits::End,
     take::take_in,
@@ -19,9 +20,10 @@ pub(super) async fn run(agent: &mut Agent) -> Result<End, Error> {
         take_in(agent).await?;
         let ended = match agent.ending.take() {
             Some(end) => Some(end),
-            None => match decide(&agent.history, &agent.kit.limits) {
+            None => match decide(&agent.history, &agent.kit.limits, agent.room()) {
                 Next::Ask => ask(agent).await?,
                 Next::Act(calls) => act(agent, calls).await?,
+                Next::Compact(squeeze) => compact(agent, squeeze).await?,
                 Next::End(end) => Some(end),
             },
         };

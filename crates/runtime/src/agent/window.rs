@@ -26,6 +26,11 @@ impl Window {
         (estimate as f64 * self.ratio) as u64
     }
 
+    /// Whether an estimate fills more than this share of the window.
+    pub(crate) fn is_tight(&self, estimate: u64, percent: u8) -> bool {
+        self.tokens(estimate) > self.limit.saturating_mul(u64::from(percent)) / 100
+    }
+
     /// Learns from what a provider counted for a request that was estimated. Half of the old
     /// belief stays, so that one odd report does not turn it over.
     pub(crate) fn calibrate(&mut self, estimate: u64, reported: u64) {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod cancel;
+mod compaction;
 mod limits;
 mod order;
 mod parallel;

@@ -53,10 +53,89 @@ async fn a_provider_that_never_recovers_fails_the_run_after_some_tries() {
 
 #[tokio::test]
 async fn what_cannot_be_mended_by_waiting_is_not_tried_again() {
-    for kind in [FaultKind::Unauthorized, FaultKind::Refused, FaultKind::TooLong] {
+    for kind in [FaultKind::Unauthorized, FaultKind::Refused] {
         let house = Plan::new([fail(kind), say("never")]).build();
         let session = house.post("hi").await;
         assert_eq!(house.finished(&session).await.status, RunStatus::Failed);
         assert_eq!(house.model.requests().len(), 1);
     }
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_had_is_stood_in_for_during_that_turn() {
+    let busy = (0..2).map(|_| fail(FaultKind::Overloaded));
+    let mut plan = Plan::new(busy.chain([say("the other one"), say("the first again")]));
+    plan.fallbacks = vec!["scripted/other".parse().unwrap()];
+    let house = plan.build();
+    let session = house.post("hi").await;
+    let end = finish(&house, &session).await;
+    assert_eq!(end.status, RunStatus::Completed);
+    let models: Vec<String> = house.model.requests().iter().map(|request| request.model.clone()).collect();
+    assert_eq!(models, ["story", "story", "other"]);
+    assert!(house.story(&session).await.contains("notice   fallback"));
+    house.post_to(&session, "and now?").await;
+    house.finished_runs(&session, 2).await;
+    assert_eq!(house.model.requests().last().unwrap().model, "story", "the stand-in is for one turn only");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_sessions_that_hit_one_rate_limit_slow_down_together_and_all_finish() {
+    use std::sync::{Arc, Mutex};
+
+    use rooftree_protocol::{
+        Timestamp,
+        event::{ReplyPart, StopReason},
+    };
+    use rooftree_providers::{Chunk, Error, Provider, Reply, ReplyStream, Request};
+    use rooftree_runtime::Clock;
+
+    /// Answers twice a second and refuses the rest, as a provider with a quota does.
+    struct Strict {
+        clock: Arc<rooftree_testkit::VirtualClock>,
+        window: Mutex<(Timestamp, u32, u32)>,
+    }
+
+    impl Provider for Strict {
+        fn stream(&self, _: Request) -> ReplyStream {
+            let mut window = self.window.lock().unwrap();
+            if self.clock.now().since(window.0) >= Duration::from_secs(1) {
+                (window.0, window.1) = (self.clock.now(), 0);
+            }
+            window.1 += 1;
+            let answer = if window.1 > 2 {
+                window.2 += 1;
+                Err(Error::RateLimited { retry_after: Some(Duration::from_secs(1)) })
+            } else {
+                let parts = vec![ReplyPart::Text { text: "ok".into() }];
+                let usage = rooftree_protocol::Usage::none();
+                Ok(Chunk::Reply(Reply {
+                    parts,
+                    stop: StopReason::End,
+                    usage,
+                    request: None,
+                    dropped: vec![],
+                }))
+            };
+            Box::pin(futures::stream::iter([answer]))
+        }
+    }
+
+    let mut plan = Plan::new([say("unused")]);
+    let strict = Arc::new(Mutex::new(None::<Arc<Strict>>));
+    let made = strict.clone();
+    plan.provider = Some(Box::new(move |clock| {
+        let provider = Arc::new(Strict { clock, window: Mutex::new((Timestamp(0), 0, 0)) });
+        *made.lock().unwrap() = Some(provider.clone());
+        provider
+    }));
+    let house = plan.build();
+    let mut sessions = Vec::new();
+    for number in 0..50 {
+        sessions.push(house.post(&format!("message {number}")).await);
+    }
+    for session in &sessions {
+        assert_eq!(finish(&house, session).await.status, RunStatus::Completed);
+    }
+    let refused = strict.lock().unwrap().as_ref().unwrap().window.lock().unwrap().2;
+    assert!(refused < 200, "the herd was refused {refused} times for 50 answers");
 }

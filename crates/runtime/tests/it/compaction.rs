@@ -1,0 +1,123 @@
+//! Contexts that grow: made smaller in time, or when the provider refuses them; the request is never lost.
+
+use rooftree_protocol::{Effect, EventBody, RunStatus, event::StopReason};
+use rooftree_providers::{
+    ModelMessage,
+    scripted::{FaultKind, call, fail, say},
+};
+use rooftree_testkit::{House, Plan, Probe};
+use rooftree_tools::Toolset;
+use serde_json::json;
+
+fn compactions(events: &[rooftree_protocol::Event]) -> Vec<&rooftree_protocol::event::Compaction> {
+    events
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::ContextCompacted(compaction) => Some(compaction),
+            _ => None,
+        })
+        .collect()
+}
+
+/// What the model read last, as one text.
+fn last_read(house: &House) -> String {
+    let requests = house.model.requests();
+    let asked = requests.iter().rfind(|request| request.agent.as_ref() != "compaction").unwrap();
+    format!("{:?}", asked.messages)
+}
+
+#[tokio::test]
+async fn a_context_is_summarised_before_it_fills_the_window_and_the_request_stays() {
+    let summary = say("Facts: the colour is teal.").agent("compaction").matching(".*");
+    let long = say("{{ user.text }} noted").agent("lead").matching(".*");
+    let mut plan = Plan::new([summary, long]);
+    plan.window = Some(2_000);
+    let house = plan.build();
+    let session = house.post(&format!("the colour is teal {}", "x".repeat(1_500))).await;
+    house.finished(&session).await;
+    for number in 2..9 {
+        house.post_to(&session, &format!("message {number} {}", "y".repeat(1_500))).await;
+        house.finished_runs(&session, number).await;
+    }
+    let events = house.events(&session).await;
+    let done = compactions(&events);
+    assert!(!done.is_empty(), "nothing was summarised:\n{}", house.story(&session).await);
+    for compaction in done {
+        assert!(compaction.after * 5 <= compaction.before * 4, "{compaction:?} did not help");
+    }
+    let read = last_read(&house);
+    assert!(read.contains("Facts: the colour is teal."), "{read}");
+    assert!(read.contains("message 8"), "the last request is gone: {read}");
+    // What was summarised is still in the journal.
+    assert!(house.story(&session).await.contains("user     the colour is teal"));
+    house.verify().await;
+}
+
+#[tokio::test]
+async fn a_long_run_of_tool_calls_keeps_pairs_and_the_request_verbatim() {
+    let tools = Toolset::new([Probe::open("Look", Effect::ReadOnly)]);
+    let steps =
+        (0..12).map(|n| say("").calls([call("Look", json!({"say": "z".repeat(800), "n": n}))]).agent("lead"));
+    let summary = say("Done: looked.").agent("compaction").matching(".*");
+    let mut plan = Plan::new(steps.chain([say("finished").agent("lead"), summary])).tools(tools);
+    plan.window = Some(3_000);
+    let house = plan.build();
+    let session = house.post("count the oddly named files").await;
+    let end = house.finished(&session).await;
+    assert!(!compactions(&house.events(&session).await).is_empty());
+    assert!(last_read(&house).contains("count the oddly named files"));
+    for request in house.model.requests() {
+        for pair in request.messages.windows(2) {
+            let calls = matches!(pair[0].as_ref(), ModelMessage::Assistant { .. });
+            let results = matches!(pair[1].as_ref(), ModelMessage::Results(_));
+            assert_eq!(calls, results, "a call lost its result");
+        }
+    }
+    assert_ne!(end.status, RunStatus::Completed, "the script counts turns, which a summary hides");
+}
+
+#[tokio::test]
+async fn a_refused_request_is_made_smaller_step_by_step_and_then_given_up() {
+    let refusals = (0..8).map(|_| fail(FaultKind::TooLong).agent("lead"));
+    let house = Plan::new(refusals.chain([say("never").agent("lead")])).build();
+    let session = house.post("a request").await;
+    let end = house.finished(&session).await;
+    assert_eq!(end.status, RunStatus::Failed);
+    assert_eq!(end.error.unwrap().code, rooftree_protocol::ErrorCode::ContextTooLong);
+    let asked = house.model.requests().iter().filter(|request| request.agent.as_ref() == "lead").count();
+    assert_eq!(asked, 4, "as it is, summarised, trimmed, started over");
+    assert!(last_read(&house).contains("a request"), "the request was lost");
+    assert!(house.story(&session).await.contains("notice   context_reset"));
+    house.verify().await;
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_summarise_is_replaced_by_an_extract() {
+    let long = say("noted").agent("lead").matching(".*");
+    let broken = fail(FaultKind::Refused).agent("compaction");
+    let mut plan = Plan::new([long, broken, say("never").agent("compaction")]);
+    plan.window = Some(1_000);
+    let house = plan.build();
+    let session = house.post(&format!("remember the acorn {}", "x".repeat(2_000))).await;
+    house.finished(&session).await;
+    house.post_to(&session, &format!("go on {}", "y".repeat(1_500))).await;
+    house.finished_runs(&session, 2).await;
+    house.post_to(&session, "what was it?").await;
+    assert_eq!(house.finished_runs(&session, 3).await.status, RunStatus::Completed);
+    assert!(last_read(&house).contains("remember the acorn"));
+}
+
+#[tokio::test]
+async fn a_reply_that_hit_the_output_limit_is_continued_and_not_for_ever() {
+    let cut = |text: &str| say(text).stop(StopReason::MaxOutput);
+    let house = Plan::new([cut("one "), cut("two "), say("three")]).build();
+    let session = house.post("count").await;
+    let end = house.finished(&session).await;
+    assert_eq!((end.status, end.turns), (RunStatus::Completed, 3));
+    assert!(last_read(&house).contains("Your response was cut off. Please continue."));
+
+    let house = Plan::new((0..9).map(|_| cut("again "))).build();
+    let session = house.post("count").await;
+    let end = house.finished(&session).await;
+    assert_eq!((end.status, end.turns), (RunStatus::Completed, 4), "one reply and three continuations");
+}
