@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn cut_text_counts_columns_not_bytes() {
-        let table = [("plain", 5, "plain"), ("plainer", 5, "plai…"), ("日本語です", 6, "日本…"), ("ab", 0, "")];
+        let table =
+            [("plain", 5, "plain"), ("plainer", 5, "plai…"), ("日本語です", 6, "日本…"), ("ab", 0, "")];
         for (text, columns, wanted) in table {
             assert_eq!(cut(text, columns), wanted, "{text}");
         }

@@ -71,7 +71,14 @@ impl Row {
         let spec = tool.spec().clone();
         let effect = tool.effect(&json!({}));
         let (aliases, kind) = (tool.aliases(), tool.kind());
-        Self { name: spec.name, aliases, kind, effect, description: spec.description, input_schema: spec.input_schema }
+        Self {
+            name: spec.name,
+            aliases,
+            kind,
+            effect,
+            description: spec.description,
+            input_schema: spec.input_schema,
+        }
     }
 }
 
@@ -85,7 +92,12 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-fn list(tools: &Toolset, agent: Option<&str>, format: Format, environment: &Environment) -> Result<(), Problem> {
+fn list(
+    tools: &Toolset,
+    agent: Option<&str>,
+    format: Format,
+    environment: &Environment,
+) -> Result<(), Problem> {
     let scoped = match agent {
         Some(name) => tools.scoped(&Definitions::builtin().find(name)?.tools),
         None => tools.clone(),

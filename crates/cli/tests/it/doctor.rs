@@ -24,7 +24,18 @@ fn a_report_for_programs_has_every_check() {
     let house = House::new();
     house.talk(Some("talk"), "Hello", "Hello.");
     let report = house.rooftree(&["doctor", "--json"]).json();
-    for name in ["system", "terminal", "bash", "git", "database", "space", "writing", "providers", "unfinished", "owners"] {
+    for name in [
+        "system",
+        "terminal",
+        "bash",
+        "git",
+        "database",
+        "space",
+        "writing",
+        "providers",
+        "unfinished",
+        "owners",
+    ] {
         assert!(check(&report, name)["verdict"].is_string(), "{name}");
     }
     assert!(check(&report, "database")["words"].as_str().unwrap().contains("schema"));
@@ -48,7 +59,12 @@ fn what_is_wrong_comes_first_with_a_fix_and_exit_code_one() {
 #[test]
 fn a_missing_program_and_a_missing_provider_are_found() {
     let house = House::new();
-    let output = house.command(&["doctor", "--json"]).env("PATH", "").env("ROOFTREE_MODEL", "nobody/x").output().unwrap();
+    let output = house
+        .command(&["doctor", "--json"])
+        .env("PATH", "")
+        .env("ROOFTREE_MODEL", "nobody/x")
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(1));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(check(&report, "bash")["verdict"], "failure");
@@ -87,7 +103,11 @@ fn verify_finds_what_was_changed_by_hand() {
     drop(database);
     let done = house.rooftree(&["doctor", "verify"]);
     assert_eq!(done.code, 1, "{done:?}");
-    assert!(done.out.contains("✗ I5") && done.out.contains(&format!("{} event 3", session.id)), "{}", done.out);
+    assert!(
+        done.out.contains("✗ I5") && done.out.contains(&format!("{} event 3", session.id)),
+        "{}",
+        done.out
+    );
     let done = house.rooftree(&["doctor", "verify", "--json"]);
     let report: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!((done.code, &report["violations"][0]["invariant"]), (1, &"I5".into()));

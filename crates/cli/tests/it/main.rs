@@ -1,5 +1,7 @@
 //! The real binary, driven end to end.
 
+mod demo;
 mod doctor;
+mod run;
 mod sessions;
 mod tools;

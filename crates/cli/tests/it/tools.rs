@@ -20,7 +20,10 @@ fn tools_are_listed_in_four_forms() {
 fn a_tool_is_shown_by_any_of_its_names() {
     let house = House::new();
     let text = house.rooftree(&["tools", "show", "bash"]).well();
-    assert!(text.starts_with("Bash\n") && text.contains("\"command\"") && text.contains("destructive"), "{text}");
+    assert!(
+        text.starts_with("Bash\n") && text.contains("\"command\"") && text.contains("destructive"),
+        "{text}"
+    );
     let row = house.rooftree(&["tools", "show", "run_command", "--json"]).json();
     assert_eq!((&row["name"], &row["effect"]), (&"Bash".into(), &"destructive".into()));
     let err = house.rooftree(&["tools", "show", "Teleport"]).ended(8);

@@ -46,7 +46,9 @@ fn database(path: &Path) -> Check {
 
 fn broken(name: &'static str, error: &Error) -> Check {
     let problem = error.problem();
-    Group::Storage.failure(name, problem.message).fix("rooftree doctor verify says more; restore a backup if it is damaged")
+    Group::Storage
+        .failure(name, problem.message)
+        .fix("rooftree doctor verify says more; restore a backup if it is damaged")
 }
 
 /// The nearest directory at or above the database that is there.
@@ -56,7 +58,8 @@ fn existing(path: &Path) -> &Path {
 
 fn space(directory: &Path) -> Check {
     let Ok(system) = statvfs(directory) else {
-        return Group::Storage.warning("space", format!("cannot ask how much is free at {}", wording::place(directory)));
+        return Group::Storage
+            .warning("space", format!("cannot ask how much is free at {}", wording::place(directory)));
     };
     let free = u64::from(system.blocks_available()).saturating_mul(u64::from(system.fragment_size()));
     let words = format!("{} free", wording::size(free));
@@ -116,7 +119,8 @@ fn owners_check(left: u64) -> Check {
         0 => Group::Sessions.good("owners", "none left behind"),
         _ => {
             let count = wording::counted(left, "session");
-            Group::Sessions.absent("owners", format!("{count} held by processes that are gone; the next one takes over"))
+            Group::Sessions
+                .absent("owners", format!("{count} held by processes that are gone; the next one takes over"))
         }
     }
 }

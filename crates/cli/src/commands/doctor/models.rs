@@ -6,8 +6,7 @@ use super::check::{Check, Group};
 use crate::{
     assemble,
     environment::{Environment, variable},
-    settings,
-    wording,
+    settings, wording,
 };
 
 /// All of it.
@@ -17,7 +16,8 @@ pub fn checks(environment: &Environment) -> Vec<Check> {
     let mut checks = vec![match &loaded {
         Err(problem) => failed(Group::Environment, "settings", problem),
         Ok(_) if !environment.settings.exists() => {
-            let words = format!("{} is not there; all have their defaults", wording::place(&environment.settings));
+            let words =
+                format!("{} is not there; all have their defaults", wording::place(&environment.settings));
             Group::Environment.absent("settings", words)
         }
         Ok(_) => Group::Environment.good("settings", wording::place(&environment.settings)),
@@ -48,7 +48,8 @@ fn named(set: Option<ModelChoice>) -> Result<Option<ModelChoice>, Problem> {
 }
 
 fn failed(group: Group, name: &'static str, problem: &Problem) -> Check {
-    let cause = problem.cause.as_ref().map(|cause| format!(": {}", wording::one_line(cause))).unwrap_or_default();
+    let cause =
+        problem.cause.as_ref().map(|cause| format!(": {}", wording::one_line(cause))).unwrap_or_default();
     let check = group.failure(name, format!("{}{cause}", problem.message));
     Check { fix: problem.fix.clone(), ..check }
 }

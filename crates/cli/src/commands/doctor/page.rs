@@ -56,7 +56,12 @@ pub fn text(checks: &[Check], colours: bool) -> String {
     }
     let summary = Summary::of(checks);
     let (warnings, failures) = (summary.warnings as u64, summary.failures as u64);
-    text + &format!("{} ok · {} · {}\n", summary.good, counted(warnings, "warning"), counted(failures, "failure"))
+    text + &format!(
+        "{} ok · {} · {}\n",
+        summary.good,
+        counted(warnings, "warning"),
+        counted(failures, "failure")
+    )
 }
 
 fn line(check: &Check, colours: bool) -> String {

@@ -47,7 +47,8 @@ fn damaged(error: &rooftree_store::Error) -> Problem {
 fn page(environment: &Environment, report: &Report) -> String {
     let colours = environment.colours(io::stdout().is_terminal());
     let mut text = format!("rooftree {} — doctor verify\n", env!("CARGO_PKG_VERSION"));
-    let looked_at: Vec<String> = report.counted.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let looked_at: Vec<String> =
+        report.counted.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     text += &format!("Counted  {}  in {}\n", looked_at.join(" · "), place(&environment.database));
     text += "Checked\n";
     for promise in &report.checked {
@@ -60,7 +61,11 @@ fn page(environment: &Environment, report: &Report) -> String {
         text += "Violations\n";
         for violation in &report.violations {
             let (place, what) = (one_line(&violation.place), one_line(&violation.what));
-            text += &format!("  {} {:<3} {place}: {what}\n", sign(Verdict::Failure, colours), violation.invariant);
+            text += &format!(
+                "  {} {:<3} {place}: {what}\n",
+                sign(Verdict::Failure, colours),
+                violation.invariant
+            );
         }
     }
     text + &format!("{}\n", counted(report.violations.len() as u64, "violation"))

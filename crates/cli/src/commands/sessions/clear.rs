@@ -34,7 +34,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     match claim {
         ClaimOutcome::Granted(claimed) => {
             append(store.as_ref(), claimed).await?;
-            output::mention(environment, &format!("session {id} starts anew; what was said stays in its journal"));
+            output::mention(
+                environment,
+                &format!("session {id} starts anew; what was said stays in its journal"),
+            );
         }
         ClaimOutcome::Held(owner) => {
             let command = Command::Clear { session: id.clone() };
@@ -53,7 +56,8 @@ async fn append(store: &dyn Store, claimed: Claimed) -> Result<(), Problem> {
     journal::whole(store, &session).await?.iter().for_each(|event| history.apply(event));
     let now = SystemClock.now();
     let outside = Envelope { session: &session.id, agent: &session.agent, run: None, ts: now };
-    let mut events: Vec<Event> = closing::opening(&session).map(|body| outside.around(body)).into_iter().collect();
+    let mut events: Vec<Event> =
+        closing::opening(&session).map(|body| outside.around(body)).into_iter().collect();
     events.iter().for_each(|event| history.apply(event));
     let mail = history.run().and_then(|run| run.mail);
     let inside = Envelope { run: history.run().map(|run| run.id.clone()), ..outside };

@@ -26,7 +26,8 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
     let Some(run) = history.run() else { return Vec::new() };
     let mut bodies = Vec::new();
     if let Some(id) = run.asking.clone() {
-        let answer = Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because: None };
+        let answer =
+            Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because: None };
         bodies.push(EventBody::PermissionResolved { id, answer, by: "interrupted".into() });
     }
     let mut calls = run.calls;

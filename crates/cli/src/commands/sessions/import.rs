@@ -36,7 +36,8 @@ pub struct Arguments {
 /// Prints the new session's id.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let asked = arguments.name.as_deref().map(name::checked).transpose()?.flatten();
-    let path = if arguments.file.as_os_str() == "-" { arguments.file } else { environment.cwd.join(arguments.file) };
+    let path =
+        if arguments.file.as_os_str() == "-" { arguments.file } else { environment.cwd.join(arguments.file) };
     let archive = reading::archive(&path)?;
     let id = SessionId::from_entropy(SystemClock.entropy());
     let rebuilt = rebuild::journal(&archive, &id)?;
@@ -79,7 +80,8 @@ async fn fill(store: &dyn Store, archive: &Archive, id: &SessionId, rebuilt: Reb
     }
     for (number, (lane, message)) in rebuilt.posts.iter().enumerate() {
         let key = format!("import-{number}");
-        let post = Post { session: id.clone(), lane: *lane, key, message: message.clone(), capacity: u64::MAX };
+        let post =
+            Post { session: id.clone(), lane: *lane, key, message: message.clone(), capacity: u64::MAX };
         store.post(post).later();
     }
     append(store, id, rebuilt, from.last_snippet.clone(), now).await

@@ -30,7 +30,9 @@ pub fn checked(name: &str) -> Result<Option<String>, Problem> {
 pub async fn refuse_taken(store: &dyn Store, name: &str) -> Result<(), Problem> {
     let filter = SessionFilter { called: Some(name.to_owned()), ..SessionFilter::default() };
     let found = store.sessions(filter).await.map_err(in_words)?;
-    let has_it = |session: &Session| session.name.as_ref().is_some_and(|other| other.to_lowercase() == name.to_lowercase());
+    let has_it = |session: &Session| {
+        session.name.as_ref().is_some_and(|other| other.to_lowercase() == name.to_lowercase())
+    };
     if found.iter().any(has_it) { Err(in_words(Error::NameTaken(name.to_owned()))) } else { Ok(()) }
 }
 

@@ -17,7 +17,9 @@ fn a_name_can_be_given_and_taken_away() {
     let id = session.id.as_str();
     let named = house.rooftree(&["sessions", "rename", id, "Auth work"]);
     assert!(named.err.contains("is called `Auth work` now"), "{named:?}");
-    assert!(house.rooftree(&["sessions", "rename", "auth work", "OTHER"]).ended(2).contains("already a session"));
+    assert!(
+        house.rooftree(&["sessions", "rename", "auth work", "OTHER"]).ended(2).contains("already a session")
+    );
     assert_eq!(house.rooftree(&["sessions", "rename", id, "ses_x"]).code, 2);
     house.rooftree(&["sessions", "rename", id, ""]).well();
     assert_eq!(house.rooftree(&["sessions", "show", "auth work"]).code, 8);
@@ -116,7 +118,9 @@ fn a_fork_needs_a_place_that_is_there() {
 #[test]
 fn nothing_can_be_changed_where_nothing_is() {
     let house = House::new();
-    for action in [&["clear", "x"][..], &["rm", "x"], &["restore", "x"], &["rename", "x", "y"], &["fork", "x"]] {
+    for action in
+        [&["clear", "x"][..], &["rm", "x"], &["restore", "x"], &["rename", "x", "y"], &["fork", "x"]]
+    {
         house.rooftree(&[&["sessions"], action].concat()).ended(8);
     }
     assert!(!house.database().exists());

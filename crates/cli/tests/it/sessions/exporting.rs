@@ -18,7 +18,15 @@ fn markdown_has_the_whole_conversation() {
         writer.ends(RunStatus::Completed);
     });
     let text = house.rooftree(&["sessions", "export", "auth", "--format", "md"]).well();
-    for wanted in ["# Auth\n", "## you (", "What is here?", "**Read** `notes.md` · failed · 3 ms", "````\n```\nfenced", "**Notes.**", "*completed · 2 turns"] {
+    for wanted in [
+        "# Auth\n",
+        "## you (",
+        "What is here?",
+        "**Read** `notes.md` · failed · 3 ms",
+        "````\n```\nfenced",
+        "**Notes.**",
+        "*completed · 2 turns",
+    ] {
         assert!(text.contains(wanted), "{wanted:?} is missing in\n{text}");
     }
 }
@@ -58,9 +66,9 @@ fn a_file_is_replaced_whole_and_nothing_is_left_beside_it() {
     let err = house.rooftree(&["sessions", "export", "talk", "--out", "nowhere/talk.jsonl"]).ended(2);
     assert!(err.contains("cannot write"), "{err}");
     house.rooftree(&["sessions", "export", "talk", "--out", "."]).ended(2);
-    let beside = fs::read_dir(house.path()).unwrap().filter(|entry| {
-        entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.')
-    });
+    let beside = fs::read_dir(house.path())
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
     assert_eq!(beside.count(), 0);
 }
 
@@ -71,7 +79,8 @@ fn the_layout_of_files_has_descriptor_state_and_history() {
     house.rooftree(&["sessions", "clear", "talk"]).well();
     house.rooftree(&["sessions", "export", "talk", "--layout", "files"]).well();
     let directory = house.path().join(session.id.as_str());
-    let json = |name: &str| serde_json::from_slice::<Value>(&fs::read(directory.join(name)).unwrap()).unwrap();
+    let json =
+        |name: &str| serde_json::from_slice::<Value>(&fs::read(directory.join(name)).unwrap()).unwrap();
     let (descriptor, state) = (json("descriptor.json"), json("state.json"));
     assert_eq!((&descriptor["id"], &descriptor["agent"]), (&json!(session.id), &json!("lead")));
     assert_eq!(state["head"], session.head + 1);
@@ -91,5 +100,8 @@ fn what_cannot_be_exported_says_why() {
     house.talk(Some("talk"), "Hello", "Hello.");
     house.rooftree(&["sessions", "export", "nobody"]).ended(8);
     assert_eq!(house.rooftree(&["sessions", "export", "talk", "--format", "pdf"]).code, 2);
-    assert_eq!(house.rooftree(&["sessions", "export", "talk", "--format", "md", "--layout", "files"]).code, 2);
+    assert_eq!(
+        house.rooftree(&["sessions", "export", "talk", "--format", "md", "--layout", "files"]).code,
+        2
+    );
 }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use rooftree_protocol::{
-    CallId, ErrorCode, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId, RunStatus, Session,
-    SessionId, Timestamp, ToolCall, Usage,
+    CallId, ErrorCode, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId, RunStatus,
+    Session, SessionId, Timestamp, ToolCall, Usage,
     event::{self, ReplyPart, ReplyRecord, RunEnd, RunMode, StopReason, ToolRecord},
 };
 use rooftree_store::{Batch, Claim, ClaimOutcome, NewSessionRow, Owner, Post, SqliteStore, Store};
@@ -154,9 +154,22 @@ impl<'a> Writer<'a> {
         let until = DAWN.after(Duration::from_secs(60));
         let claim = waiting.block_on(store.claim(&id, &Owner::this_process(), DAWN, until)).unwrap();
         let ClaimOutcome::Granted(claimed) = claim else { panic!("nobody else is there") };
-        let mut writer =
-            Self { store, waiting, id, claim: claimed.claim, head: 0, mail: 0, run: None, call: None, now: DAWN };
-        writer.note(EventBody::SessionOpened { agent: "lead".into(), name: name.map(str::to_owned), forked_from: None });
+        let mut writer = Self {
+            store,
+            waiting,
+            id,
+            claim: claimed.claim,
+            head: 0,
+            mail: 0,
+            run: None,
+            call: None,
+            now: DAWN,
+        };
+        writer.note(EventBody::SessionOpened {
+            agent: "lead".into(),
+            name: name.map(str::to_owned),
+            forked_from: None,
+        });
         writer
     }
 
@@ -179,7 +192,14 @@ impl<'a> Writer<'a> {
     /// Somebody asks with attachments.
     pub fn asked_with(&mut self, parts: Vec<Part>) {
         let id = MessageId::from_entropy(chance());
-        let message = Message { id: id.clone(), parts, origin: Origin::User, silent: false, context: None, at: self.now };
+        let message = Message {
+            id: id.clone(),
+            parts,
+            origin: Origin::User,
+            silent: false,
+            context: None,
+            at: self.now,
+        };
         let (session, key) = (self.id.clone(), id.to_string());
         let post = Post { session, lane: Lane::Mail, key, message: message.clone(), capacity: 10 };
         self.mail = self.waiting.block_on(self.store.post(post)).unwrap().position;
@@ -195,7 +215,10 @@ impl<'a> Writer<'a> {
             depth: 0,
         };
         let bodies = vec![started, EventBody::MessageUser { message, lane, position }];
-        self.append(bodies, Batch { taken: vec![(lane, position)], run: Some(Some(run)), snippet, ..Batch::default() });
+        self.append(
+            bodies,
+            Batch { taken: vec![(lane, position)], run: Some(Some(run)), snippet, ..Batch::default() },
+        );
     }
 
     /// The model calls a tool.
@@ -212,7 +235,12 @@ impl<'a> Writer<'a> {
     }
 
     /// The tool returns more than the model reads.
-    pub fn returned_in_full(&mut self, outcome: Outcome, text: &str, full: Option<rooftree_protocol::BlobId>) {
+    pub fn returned_in_full(
+        &mut self,
+        outcome: Outcome,
+        text: &str,
+        full: Option<rooftree_protocol::BlobId>,
+    ) {
         let (call, tool) = self.call.take().unwrap();
         self.note(EventBody::ToolCompleted(ToolRecord {
             call,
@@ -278,7 +306,14 @@ impl<'a> Writer<'a> {
 
 fn reply(text: String, part: ReplyPart, stop: StopReason) -> EventBody {
     let model = "scripted/talk.toml".into();
-    EventBody::MessageCompleted(ReplyRecord { text, parts: vec![part], model, stop, usage: Usage::none(), request: None })
+    EventBody::MessageCompleted(ReplyRecord {
+        text,
+        parts: vec![part],
+        model,
+        stop,
+        usage: Usage::none(),
+        request: None,
+    })
 }
 
 /// Randomness for ids.

@@ -35,7 +35,9 @@ fn without_ids(mut lines: Vec<Value>) -> Vec<Value> {
             line["session"]["id"].take();
             line["session"]["name"].take();
         }
-        if let Some(session) = line.as_object_mut().and_then(|line| line.get_mut("session")).filter(|id| id.is_string()) {
+        if let Some(session) =
+            line.as_object_mut().and_then(|line| line.get_mut("session")).filter(|id| id.is_string())
+        {
             session.take();
         }
     }
@@ -109,8 +111,12 @@ fn a_fork_comes_back_as_a_session_of_its_own() {
         house.rooftree(&["sessions", "export", fork.trim(), "--out", "fork.jsonl"]).well();
         let (other, file) = (House::new(), house.path().join("fork.jsonl"));
         other.rooftree(&["sessions", "import", file.to_str().unwrap()]).well();
-        let types: Vec<Value> =
-            other.rooftree(&["sessions", "events", name]).lines().iter().map(|event| event["type"].clone()).collect();
+        let types: Vec<Value> = other
+            .rooftree(&["sessions", "events", name])
+            .lines()
+            .iter()
+            .map(|event| event["type"].clone())
+            .collect();
         assert_eq!(types.iter().filter(|name| **name == "session.opened").count(), 2);
         assert_eq!(types.last().unwrap(), "session.cleared");
         other.is_sound();
@@ -160,10 +166,18 @@ fn a_file_that_is_not_whole_or_not_ours_is_refused_with_its_line() {
         ("no session first", joined(&lines[1..]), "line 1"),
         ("two sessions", joined(&[&lines[..], &lines[..1]].concat()), "second session"),
         ("an event missing", joined(&[&lines[..3], &lines[4..]].concat()), "line 4"),
-        ("an event that is never kept", with(4, &lines[4].replace("message.completed", "message.delta")), "line 5"),
+        (
+            "an event that is never kept",
+            with(4, &lines[4].replace("message.completed", "message.delta")),
+            "line 5",
+        ),
         ("a result for nobody", with(5, &lines[5].replacen("call_", "call_x", 1)), "line 6"),
         ("a run within a run", with(7, &lines[2].replace("\"id\":2", "\"id\":7")), "line 8"),
-        ("other bytes", with(last, &lines[last].replacen("\"base64\":\"", "\"base64\":\"AAAA", 1)), "not those of"),
+        (
+            "other bytes",
+            with(last, &lines[last].replacen("\"base64\":\"", "\"base64\":\"AAAA", 1)),
+            "not those of",
+        ),
     ];
     let before = ids(&house);
     for (what, text, wanted) in table {

@@ -24,7 +24,10 @@ fn a_list_has_four_forms() {
     let lines: Vec<&str> = table.lines().collect();
     assert!(lines[0].starts_with("ID        AGENT  NAME  STATE  UPDATED"), "{table}");
     assert_eq!(lines.len(), 3, "{table}");
-    assert!(table.contains("Auth") && table.contains("What is here?") && !table.contains('\u{1b}'), "{table}");
+    assert!(
+        table.contains("Auth") && table.contains("What is here?") && !table.contains('\u{1b}'),
+        "{table}"
+    );
     let ids = house.rooftree(&["sessions", "list", "-o", "ids"]).well();
     assert_eq!(ids, format!("{}\n{}\n", second.id, first.id));
     let rows = house.rooftree(&["sessions", "ls", "-o", "jsonl"]).lines();
@@ -39,7 +42,8 @@ fn a_list_has_four_forms() {
 fn a_list_can_be_of_one_agent_or_of_deleted_ones() {
     let house = House::new();
     let session = house.talk(None, "Hello", "Hello.");
-    let ids = |arguments: &[&str]| house.rooftree(&[&["sessions", "list", "-o", "ids"], arguments].concat()).well();
+    let ids =
+        |arguments: &[&str]| house.rooftree(&[&["sessions", "list", "-o", "ids"], arguments].concat()).well();
     assert_eq!(ids(&["--agent", "LEAD"]).lines().count(), 1);
     assert_eq!(ids(&["--agent", "nobody"]), "");
     assert_eq!(ids(&["--deleted"]), "");
@@ -60,7 +64,8 @@ fn a_session_with_something_left_to_do_says_so() {
 #[test]
 fn search_finds_messages_and_replies_and_puts_the_best_first() {
     let house = House::new();
-    let weak = house.talk(Some("weak"), "a long text about many things, and among all of them an otter too", "Yes.");
+    let weak =
+        house.talk(Some("weak"), "a long text about many things, and among all of them an otter too", "Yes.");
     let strong = house.talk(Some("strong"), "otter otter otter", "I saw the otter.");
     let deleted = house.talk(None, "another otter", "Gone.");
     house.rooftree(&["sessions", "rm", deleted.id.as_str()]).well();
@@ -68,7 +73,10 @@ fn search_finds_messages_and_replies_and_puts_the_best_first() {
     let places: Vec<(&str, u64)> =
         hits.iter().map(|hit| (hit["session"].as_str().unwrap(), hit["event"].as_u64().unwrap())).collect();
     assert_eq!(places[0], (strong.id.as_str(), 3));
-    assert!(places.contains(&(strong.id.as_str(), 6)) && places.contains(&(weak.id.as_str(), 3)), "{places:?}");
+    assert!(
+        places.contains(&(strong.id.as_str(), 6)) && places.contains(&(weak.id.as_str(), 3)),
+        "{places:?}"
+    );
     assert!(places.iter().all(|(session, _)| *session != deleted.id.as_str()));
     assert!(hits[0]["snippet"].as_str().unwrap().contains("[otter]"), "{hits:?}");
     let table = house.rooftree(&["sessions", "search", "saw", "OTTER"]).well();

@@ -96,7 +96,10 @@ fn events_are_the_protocols_own_lines() {
     let keys: Vec<&str> = events[0].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["v", "id", "ts", "session", "run", "parent_run", "agent", "type", "data"]);
     let last = session.head.to_string();
-    assert_eq!(house.rooftree(&["sessions", "events", id, "--since", "5"]).lines().len(), session.head as usize - 5);
+    assert_eq!(
+        house.rooftree(&["sessions", "events", id, "--since", "5"]).lines().len(),
+        session.head as usize - 5
+    );
     assert_eq!(house.rooftree(&["sessions", "events", id, "--since", &last]).well(), "");
     assert_eq!(house.rooftree(&["sessions", "events", id, "-o", "ids"]).well().lines().next(), Some("1"));
     assert_eq!(house.rooftree(&["sessions", "events", id, "-o", "json"]).json()[2]["type"], "message.user");

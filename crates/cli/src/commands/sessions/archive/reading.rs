@@ -79,7 +79,9 @@ impl LineReader {
         let kind: Kind<'_> = parsed(place, line)?;
         match (kind.kind.as_ref(), &self.session) {
             ("session", None) => self.session = Some(header(place, kind.v, line)?),
-            (_, None) => return Err(wrong(place, "the first line must be a session's, as `export` writes it")),
+            (_, None) => {
+                return Err(wrong(place, "the first line must be a session's, as `export` writes it"));
+            }
             ("session", Some(_)) => return Err(wrong(place, "a second session begins here")),
             ("blob", Some(_)) => self.take_blob(place, line)?,
             _ => self.take_event(place, line)?,
@@ -157,7 +159,11 @@ fn header(place: &str, version: Option<u32>, line: &[u8]) -> Result<Session, Pro
 /// Reads one line, and tells a foreign line from one that was cut off.
 fn parsed<'a, T: Deserialize<'a>>(place: &str, line: &'a [u8]) -> Result<T, Problem> {
     serde_json::from_slice(line).map_err(|error| {
-        let why = if error.is_eof() { "the line is cut off".into() } else { format!("not a line of ours: {error}") };
+        let why = if error.is_eof() {
+            "the line is cut off".into()
+        } else {
+            format!("not a line of ours: {error}")
+        };
         wrong(place, why)
     })
 }

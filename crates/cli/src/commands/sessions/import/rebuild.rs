@@ -75,7 +75,9 @@ impl Rebuild {
         }
         match &event.body {
             EventBody::RunStarted { .. } if event.run.is_none() => return Err("a run without an id starts"),
-            EventBody::RunStarted { .. } if self.run.is_some() => return Err("a run starts within another one"),
+            EventBody::RunStarted { .. } if self.run.is_some() => {
+                return Err("a run starts within another one");
+            }
             EventBody::RunStarted { .. } => self.run.clone_from(&event.run),
             EventBody::RunCompleted(_) if self.run.is_none() || self.run != event.run => {
                 return Err("a run ends that did not start");

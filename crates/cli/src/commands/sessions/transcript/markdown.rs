@@ -38,7 +38,9 @@ fn section(entry: &Entry) -> String {
         }
         Said::Notice { text, .. } => format!("> {}\n", one_line(text)),
         Said::Cleared => "---\n\n*context cleared*\n".into(),
-        Said::Forked(point) => format!("---\n\n*forked here from `{}` at event {}*\n", point.session, point.at),
+        Said::Forked(point) => {
+            format!("---\n\n*forked here from `{}` at event {}*\n", point.session, point.at)
+        }
     }
 }
 

@@ -45,10 +45,13 @@ impl Pen {
     fn entry(self, entry: &Entry) -> String {
         match &entry.said {
             Said::Message { from, text, attachments } => {
-                let attached: String = attachments.iter().map(|what| format!("  [{}]\n", one_line(what))).collect();
+                let attached: String =
+                    attachments.iter().map(|what| format!("  [{}]\n", one_line(what))).collect();
                 self.heading("›", AnsiColor::Cyan, from, entry) + &indented(text) + &attached
             }
-            Said::Reply { text, .. } => self.heading("●", AnsiColor::Green, &entry.agent, entry) + &indented(text),
+            Said::Reply { text, .. } => {
+                self.heading("●", AnsiColor::Green, &entry.agent, entry) + &indented(text)
+            }
             Said::Call(call) => self.call(call),
             Said::RunEnd { status, summary, problem } => self.end(*status, summary, problem.as_deref()),
             Said::Notice { level, text } => {
@@ -84,7 +87,12 @@ impl Pen {
             words.insert(0, ended(call.outcome).to_owned());
         }
         let title = format!("{} {}", call.tool, one_line(&call.title));
-        let line = format!("  {} {}  {}\n", self.painted(sign, colour), title.trim_end(), self.faint(&words.join(" · ")));
+        let line = format!(
+            "  {} {}  {}\n",
+            self.painted(sign, colour),
+            title.trim_end(),
+            self.faint(&words.join(" · "))
+        );
         line + &self.output(call)
     }
 
@@ -97,9 +105,11 @@ impl Pen {
         let said = call.diff.as_deref().filter(|_| self.detail == Detail::Full).unwrap_or(&call.text);
         let all = harmless(said);
         let lines: Vec<&str> = all.lines().collect();
-        let mut text: String = lines.iter().take(shown).map(|line| format!("      {}\n", self.faint(line))).collect();
+        let mut text: String =
+            lines.iter().take(shown).map(|line| format!("      {}\n", self.faint(line))).collect();
         if shown > 0 && lines.len() > shown {
-            text += &format!("      {}\n", self.faint(&format!("… {} more lines (--full)", lines.len() - shown)));
+            text +=
+                &format!("      {}\n", self.faint(&format!("… {} more lines (--full)", lines.len() - shown)));
         }
         text
     }
@@ -133,5 +143,8 @@ impl Pen {
 }
 
 fn indented(text: &str) -> String {
-    harmless(text).lines().map(|line| if line.is_empty() { "\n".into() } else { format!("  {line}\n") }).collect()
+    harmless(text)
+        .lines()
+        .map(|line| if line.is_empty() { "\n".into() } else { format!("  {line}\n") })
+        .collect()
 }
