@@ -56,16 +56,14 @@ fn sigterm_keeps_the_run_for_later() {
 fn a_reader_that_goes_away_ends_the_run_without_a_word() {
     let desk = Desk::new(WAITS);
     let mut watched = desk.watch(&["--permission-mode", "bypass", "--include-deltas", "Go"]);
-    watched.until("run.started");
-    let (nothing, _) = std::io::pipe().unwrap();
-    drop(nothing);
+    watched.until("tool.started");
     let mut child = watched.child;
     drop(watched.lines);
-    drop(child.stdin.take());
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(141), "{said}");
     assert!(!said.contains("panic") && !said.contains("error"), "{said}");
+    assert!(!is_alive(&desk), "nobody waits for it any more");
 }
 
 #[test]
