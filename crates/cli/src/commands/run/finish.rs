@@ -7,6 +7,7 @@ use super::{
     Asked,
     follow::{Ended, Following},
     outcome::Outcome,
+    watch::Watch,
 };
 use crate::{
     exit::{Asking, Exit},
@@ -85,9 +86,7 @@ fn outcome(following: &Following<'_>, ended: &Ended) -> Option<Outcome> {
         (Ended::Done, Some((run, end))) => {
             (Some(run.clone()), end.clone(), following.stopping.unwrap_or(Exit::for_run(end, asking)))
         }
-        (Ended::AtOnce(exit) | Ended::Paused(exit), _) => {
-            (watch.run().cloned(), left(watch.text.clone(), &watch.by_model), *exit)
-        }
+        (Ended::AtOnce(exit) | Ended::Paused(exit), _) => (watch.run().cloned(), left(watch), *exit),
     };
     Some(Outcome {
         session: following.session.clone(),
@@ -99,18 +98,18 @@ fn outcome(following: &Following<'_>, ended: &Ended) -> Option<Outcome> {
     })
 }
 
-fn left(text: String, by_model: &std::collections::BTreeMap<String, Usage>) -> RunEnd {
-    let usage = by_model.values().fold(Usage::none(), |mut sum, used| {
+fn left(watch: &Watch) -> RunEnd {
+    let usage = watch.by_model.values().fold(Usage::none(), |mut sum, used| {
         sum += *used;
         sum
     });
     RunEnd {
         status: RunStatus::Interrupted,
-        text,
-        turns: 0,
-        calls: 0,
+        text: watch.so_far.text.clone(),
+        turns: watch.so_far.turns,
+        calls: watch.so_far.calls,
         usage,
-        duration_ms: 0,
+        duration_ms: watch.so_far.milliseconds(),
         files: Vec::new(),
         denials: Vec::new(),
         error: None,
