@@ -10,7 +10,7 @@ use rooftree_protocol::SessionId;
 use rooftree_store::{Error, Owner, SessionFilter, SqliteStore, Store};
 
 use super::check::{Check, Group};
-use crate::{environment::Environment, wording};
+use crate::{environment::Environment, terminal::wording::counted, wording};
 
 /// Less free space than this is worth a warning.
 const LITTLE: u64 = 200_000_000;
@@ -61,7 +61,7 @@ fn space(directory: &Path) -> Check {
         return Group::Storage
             .warning("space", format!("cannot ask how much is free at {}", wording::place(directory)));
     };
-    let free = u64::from(system.blocks_available()).saturating_mul(u64::from(system.fragment_size()));
+    let free = system.blocks_available().saturating_mul(system.fragment_size());
     let words = format!("{} free", wording::size(free));
     if free >= LITTLE {
         Group::Storage.good("space", words)
@@ -106,7 +106,7 @@ fn unfinished_check(idle: &[&SessionId], working: u64) -> Check {
     match idle {
         [] => Group::Sessions.good("unfinished", format!("{busy}none left behind")),
         [first, ..] => {
-            let count = wording::counted(idle.len() as u64, "session");
+            let count = counted(idle.len() as u64, "session");
             Group::Sessions
                 .warning("unfinished", format!("{busy}{count} with something left to do"))
                 .fix(format!("rooftree run -s {first} goes on with the first one"))
@@ -118,7 +118,7 @@ fn owners_check(left: u64) -> Check {
     match left {
         0 => Group::Sessions.good("owners", "none left behind"),
         _ => {
-            let count = wording::counted(left, "session");
+            let count = counted(left, "session");
             Group::Sessions
                 .absent("owners", format!("{count} held by processes that are gone; the next one takes over"))
         }

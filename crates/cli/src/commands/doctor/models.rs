@@ -6,7 +6,9 @@ use super::check::{Check, Group};
 use crate::{
     assemble,
     environment::{Environment, variable},
-    settings, wording,
+    settings,
+    terminal::clean::clean_line,
+    wording,
 };
 
 /// All of it.
@@ -48,8 +50,7 @@ fn named(set: Option<ModelChoice>) -> Result<Option<ModelChoice>, Problem> {
 }
 
 fn failed(group: Group, name: &'static str, problem: &Problem) -> Check {
-    let cause =
-        problem.cause.as_ref().map(|cause| format!(": {}", wording::one_line(cause))).unwrap_or_default();
+    let cause = problem.cause.as_ref().map(|cause| format!(": {}", clean_line(cause))).unwrap_or_default();
     let check = group.failure(name, format!("{}{cause}", problem.message));
     Check { fix: problem.fix.clone(), ..check }
 }

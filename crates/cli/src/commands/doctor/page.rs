@@ -4,7 +4,7 @@ use anstyle::AnsiColor;
 use serde::Serialize;
 
 use super::check::{Check, Group, Verdict};
-use crate::wording::{counted, one_line};
+use crate::terminal::{clean::clean_line, wording::counted};
 
 const GROUPS: [(Group, &str); 4] = [
     (Group::Environment, "Environment"),
@@ -65,8 +65,8 @@ pub fn text(checks: &[Check], colours: bool) -> String {
 }
 
 fn line(check: &Check, colours: bool) -> String {
-    let fix = check.fix.as_ref().map(|fix| format!(" — {}", one_line(fix))).unwrap_or_default();
-    format!("  {} {:<11} {}{fix}\n", sign(check.verdict, colours), check.name, one_line(&check.words))
+    let fix = check.fix.as_ref().map(|fix| format!(" — {}", clean_line(fix))).unwrap_or_default();
+    format!("  {} {:<11} {}{fix}\n", sign(check.verdict, colours), check.name, clean_line(&check.words))
 }
 
 /// A sign that can be told apart without its colour.

@@ -12,7 +12,8 @@ use crate::{
     environment::Environment,
     exit::Exit,
     output,
-    wording::{counted, one_line, place},
+    terminal::{clean::clean_line, wording::counted},
+    wording::place,
 };
 
 /// Prints what was counted, checked and found.
@@ -60,7 +61,7 @@ fn page(environment: &Environment, report: &Report) -> String {
     if !report.violations.is_empty() {
         text += "Violations\n";
         for violation in &report.violations {
-            let (place, what) = (one_line(&violation.place), one_line(&violation.what));
+            let (place, what) = (clean_line(&violation.place), clean_line(&violation.what));
             text += &format!(
                 "  {} {:<3} {place}: {what}\n",
                 sign(Verdict::Failure, colours),

@@ -13,6 +13,7 @@ use crate::{
     exit::{Asking, Exit},
     failure,
     terminal::{
+        self,
         line::{Line, Look},
         wording,
     },
@@ -63,7 +64,7 @@ pub fn finish(mut following: Following<'_>, ended: Ended) -> Result<Left, Proble
         if let Some(problem) = &outcome.end.error {
             lines.extend(failure::in_words(problem).lines().map(|line| Line::of(Look::Bad, line)));
         }
-        lines.push(wording::summary(&outcome.end, &following.session.id));
+        lines.extend(wording::summary(&outcome.end, &following.session.id, terminal::width()));
     }
     lines.push(last_words(&following, &ended, outcome.as_ref()));
     following.view.conclude(&lines);

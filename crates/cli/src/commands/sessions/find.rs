@@ -1,6 +1,6 @@
 //! Finds the session that was typed: a full id, its last characters, or a name.
 
-use rooftree_protocol::{ErrorCode, Problem, Session, SessionId};
+use rooftree_protocol::{ErrorCode, Problem, Session};
 use rooftree_store::{SessionFilter, Store};
 
 use super::in_words;
@@ -81,10 +81,4 @@ async fn missing(store: &dyn Store, typed: &str, among: Among) -> Result<Problem
         (None, _) => problem(format!("there is no session `{typed}`"))
             .fix("rooftree sessions list --all shows what there is"),
     })
-}
-
-/// The end of an id, long enough to be typed instead of it.
-pub fn short(id: &SessionId) -> String {
-    let text = id.as_str();
-    text.get(text.len().saturating_sub(8)..).unwrap_or(text).to_owned()
 }

@@ -9,7 +9,7 @@ use super::{
     find::{self, Among},
     in_words, name, to_change,
 };
-use crate::{environment::Environment, exit::Exit, output};
+use crate::{environment::Environment, exit::Exit, output, terminal::wording::how_to_continue};
 
 /// Options of `sessions fork`.
 #[derive(Args, Debug)]
@@ -43,7 +43,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     };
     let forked = store.fork(&parent.id, at, new).await.map_err(in_words)?;
     output::print(&format!("{}\n", forked.id))?;
-    let next = format!("forked {} at event {at}; go on with: rooftree run -s {} \"…\"", parent.id, forked.id);
+    let next = format!("forked {} at event {at}; go on with: {}", parent.id, how_to_continue(&forked.id));
     output::mention(environment, &next);
     Ok(Exit::DONE)
 }

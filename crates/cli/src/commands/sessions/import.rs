@@ -17,7 +17,7 @@ use super::{
     archive::{Archive, reading},
     in_words, name,
 };
-use crate::{environment::Environment, exit::Exit, output, wording};
+use crate::{environment::Environment, exit::Exit, output, terminal::wording::counted};
 
 /// How long the claim lives if this process dies.
 const LEASE: Duration = Duration::from_secs(15);
@@ -50,7 +50,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let session = reveal(store.as_ref(), &archive.session, &id, asked).await?;
     output::print(&format!("{id}\n"))?;
     let called = session.name.map(|name| format!(" as `{name}`")).unwrap_or_default();
-    output::mention(environment, &format!("imported {}{called}", wording::counted(count, "event")));
+    output::mention(environment, &format!("imported {}{called}", counted(count, "event")));
     Ok(Exit::DONE)
 }
 

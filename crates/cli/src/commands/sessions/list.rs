@@ -6,13 +6,14 @@ use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::{Owner, SessionFilter, Store};
 use serde::Serialize;
 
-use super::{find::short, in_words, to_read};
+use super::{in_words, to_read};
 use crate::{
     environment::Environment,
     exit::Exit,
     listing::{self, Listed, Output},
     output,
     table::{Give, Table},
+    terminal::wording::short,
     wording,
 };
 
@@ -135,7 +136,7 @@ fn table(rows: &[Row]) -> Table {
             State::Deleted => "deleted",
         };
         table.row([
-            short(&session.id),
+            short(&session.id).to_owned(),
             session.agent.clone(),
             session.name.clone().unwrap_or_default(),
             state.to_owned(),

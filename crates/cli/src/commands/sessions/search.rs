@@ -5,13 +5,14 @@ use rooftree_protocol::Problem;
 use rooftree_store::SearchHit;
 use serde::Serialize;
 
-use super::{find::short, in_words};
+use super::in_words;
 use crate::{
     environment::Environment,
     exit::Exit,
     listing::{self, Listed, Output},
     output,
     table::{Give, Table},
+    terminal::wording::short,
 };
 
 /// Options of `sessions search`.
@@ -49,7 +50,14 @@ impl From<SearchHit> for Hit {
     fn from(hit: SearchHit) -> Self {
         let (session, event, snippet) = (hit.session, hit.event, hit.snippet);
         let (agent, name) = (session.agent, session.name);
-        Self { short: short(&session.id), session: session.id.to_string(), agent, name, event, snippet }
+        Self {
+            short: short(&session.id).to_owned(),
+            session: session.id.to_string(),
+            agent,
+            name,
+            event,
+            snippet,
+        }
     }
 }
 

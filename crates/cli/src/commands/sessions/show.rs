@@ -15,7 +15,13 @@ use super::{
         page::{Detail, Pen},
     },
 };
-use crate::{environment::Environment, exit::Exit, output, wording};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    output,
+    terminal::{clean::clean_line, wording::counted},
+    wording,
+};
 
 /// Options of `sessions show`.
 #[derive(Args, Debug)]
@@ -61,12 +67,12 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 fn heading(session: &Session) -> String {
     let mut first = vec![session.id.to_string(), session.agent.clone()];
-    first.extend(session.name.as_deref().map(wording::one_line));
+    first.extend(session.name.as_deref().map(clean_line));
     first.extend(session.model.clone());
     let second = [
         format!("opened {}", wording::moment(session.created_at)),
         format!("updated {}", wording::ago(SystemClock.now(), session.updated_at)),
-        wording::counted(session.head, "event"),
+        counted(session.head, "event"),
         wording::place(&session.cwd),
     ];
     let forked = session.forked_from.as_ref();

@@ -13,7 +13,10 @@ use rooftree_protocol::{
 };
 use serde::Serialize;
 
-use crate::wording;
+use crate::{
+    terminal::wording::{counted, duration, tokens},
+    wording,
+};
 
 /// Something worth reading, and where and when it happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -120,10 +123,10 @@ fn call_of(record: &ToolRecord) -> Call {
 
 fn end_of(end: &RunEnd) -> Said {
     let summary = [
-        wording::counted(end.turns.into(), "turn"),
-        wording::counted(end.calls.into(), "tool call"),
-        wording::lasted(end.duration_ms),
-        format!("{} tokens", wording::tokens(end.usage.total())),
+        counted(end.turns.into(), "turn"),
+        counted(end.calls.into(), "tool call"),
+        duration(end.duration_ms),
+        tokens(end.usage.total()),
     ];
     let problem = end.error.as_ref().map(|problem| problem.message.clone());
     Said::RunEnd { status: end.status, summary: summary.join(" · "), problem }

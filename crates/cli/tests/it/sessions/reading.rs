@@ -26,13 +26,13 @@ fn a_session_reads_like_a_conversation() {
     for wanted in [
         session.id.as_str(),
         "› you  ",
-        "  What is in [31mnotes.md?\n",
+        "  What is in notes.md?\n",
         "  ✓ Read notes.md  3 ms\n",
         "  ✗ Bash notes.md  failed · 3 ms\n      1\n",
         "… 2 more lines (--full)",
         "● lead",
         "  Two lines.\n\n  That is all.\n",
-        "✗ failed · 2 turns · 1 tool call · 1.2 s · 4.1k tokens\n  it broke\n",
+        "✗ failed · 2 turns · 1 tool call · 1.2 s · 4.1k tok\n  it broke\n",
     ] {
         assert!(text.contains(wanted), "{wanted:?} is missing in\n{text}");
     }

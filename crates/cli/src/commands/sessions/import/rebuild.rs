@@ -96,14 +96,18 @@ impl Rebuild {
                     }
                 }
             }
-            EventBody::ToolCompleted(record) => {
-                if self.calls.insert(record.call.clone(), Answered::Yes) != Some(Answered::No) {
-                    return Err("a result belongs to no open tool call");
-                }
-            }
+            EventBody::ToolCompleted(record) => return self.answer(record.call.clone()),
             _ => {}
         }
         Ok(())
+    }
+
+    fn answer(&mut self, call: CallId) -> Result<(), &'static str> {
+        match self.calls.insert(call, Answered::Yes) {
+            Some(Answered::No) => Ok(()),
+            Some(Answered::Yes) => Err("a tool call has a second result"),
+            None => Err("a result belongs to no tool call"),
+        }
     }
 
     /// Appends an event of the archive.

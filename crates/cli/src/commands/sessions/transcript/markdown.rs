@@ -3,12 +3,15 @@
 use rooftree_protocol::Session;
 
 use super::{Call, Entry, Said, ended, status_word};
-use crate::wording::{lasted, moment, one_line};
+use crate::{
+    terminal::{clean::clean_line, wording::duration},
+    wording::moment,
+};
 
 /// The whole page.
 pub fn text(session: &Session, entries: &[Entry]) -> String {
     let title = session.name.clone().unwrap_or_else(|| session.id.to_string());
-    let mut text = format!("# {}\n\n", one_line(&title));
+    let mut text = format!("# {}\n\n", clean_line(&title));
     text += &format!(
         "Session `{}` of agent {}, opened {}, {} events.\n",
         session.id,
@@ -28,15 +31,16 @@ fn section(entry: &Entry) -> String {
         Said::Message { from, text, attachments } => {
             let attached: String = attachments.iter().map(|what| format!("- attached: {what}\n")).collect();
             let attached = if attached.is_empty() { attached } else { format!("\n{attached}") };
-            format!("## {} ({})\n\n{}\n{attached}", one_line(from), moment(entry.at), text.trim())
+            format!("## {} ({})\n\n{}\n{attached}", clean_line(from), moment(entry.at), text.trim())
         }
         Said::Reply { text, model } => format!("## {} ({model})\n\n{text}\n", entry.agent),
         Said::Call(call) => called(call),
         Said::RunEnd { status, summary, problem } => {
-            let why = problem.as_ref().map(|problem| format!(": {}", one_line(problem))).unwrap_or_default();
+            let why =
+                problem.as_ref().map(|problem| format!(": {}", clean_line(problem))).unwrap_or_default();
             format!("*{} · {summary}{why}*\n", status_word(*status))
         }
-        Said::Notice { text, .. } => format!("> {}\n", one_line(text)),
+        Said::Notice { text, .. } => format!("> {}\n", clean_line(text)),
         Said::Cleared => "---\n\n*context cleared*\n".into(),
         Said::Forked(point) => {
             format!("---\n\n*forked here from `{}` at event {}*\n", point.session, point.at)
@@ -45,9 +49,10 @@ fn section(entry: &Entry) -> String {
 }
 
 fn called(call: &Call) -> String {
-    let title = one_line(&call.title);
+    let title = clean_line(&call.title);
     let title = if title.is_empty() { title } else { format!(" {}", code(&title)) };
-    let line = format!("**{}**{title} · {} · {}\n", call.tool, ended(call.outcome), lasted(call.duration_ms));
+    let line =
+        format!("**{}**{title} · {} · {}\n", call.tool, ended(call.outcome), duration(call.duration_ms));
     let (language, said) = match &call.diff {
         Some(diff) => ("diff", diff.as_str()),
         None => ("", call.text.as_str()),

@@ -4,7 +4,13 @@ use anstyle::{AnsiColor, Style};
 use rooftree_protocol::{Outcome, RunStatus, event::NoticeLevel};
 
 use super::{Call, Entry, Said, ended, status_word};
-use crate::wording::{harmless, lasted, moment, one_line};
+use crate::{
+    terminal::{
+        clean::{clean, clean_line},
+        wording::duration,
+    },
+    wording::moment,
+};
 
 /// Lines of a failed call's output that are shown when not all are wanted.
 const FEW: usize = 5;
@@ -33,7 +39,8 @@ impl Pen {
         for entry in entries {
             let is_call = matches!(entry.said, Said::Call(_));
             // Calls stand together; everything else has air around it.
-            if !text.is_empty() && !(is_call && was_call) {
+            let joins = is_call && was_call;
+            if !text.is_empty() && !joins {
                 text.push('\n');
             }
             text += &self.entry(entry);
@@ -46,7 +53,7 @@ impl Pen {
         match &entry.said {
             Said::Message { from, text, attachments } => {
                 let attached: String =
-                    attachments.iter().map(|what| format!("  [{}]\n", one_line(what))).collect();
+                    attachments.iter().map(|what| format!("  [{}]\n", clean_line(what))).collect();
                 self.heading("›", AnsiColor::Cyan, from, entry) + &indented(text) + &attached
             }
             Said::Reply { text, .. } => {
@@ -60,7 +67,7 @@ impl Pen {
                     NoticeLevel::Warning => ("!", AnsiColor::Yellow),
                     NoticeLevel::Error => ("✗", AnsiColor::Red),
                 };
-                format!("{} {}\n", self.painted(sign, colour), one_line(text))
+                format!("{} {}\n", self.painted(sign, colour), clean_line(text))
             }
             Said::Cleared => self.faint("── context cleared ──") + "\n",
             Said::Forked(point) => {
@@ -72,7 +79,7 @@ impl Pen {
 
     fn heading(self, sign: &str, colour: AnsiColor, who: &str, entry: &Entry) -> String {
         let place = format!("{} · event {}", moment(entry.at), entry.event);
-        format!("{} {}  {}\n", self.painted(sign, colour), self.bold(&one_line(who)), self.faint(&place))
+        format!("{} {}  {}\n", self.painted(sign, colour), self.bold(&clean_line(who)), self.faint(&place))
     }
 
     fn call(self, call: &Call) -> String {
@@ -82,11 +89,11 @@ impl Pen {
             Outcome::Denied | Outcome::Cancelled => ("–", AnsiColor::Yellow),
             Outcome::Unknown => ("?", AnsiColor::Yellow),
         };
-        let mut words = vec![lasted(call.duration_ms)];
+        let mut words = vec![duration(call.duration_ms)];
         if !call.outcome.is_done() {
             words.insert(0, ended(call.outcome).to_owned());
         }
-        let title = format!("{} {}", call.tool, one_line(&call.title));
+        let title = format!("{} {}", call.tool, clean_line(&call.title));
         let line = format!(
             "  {} {}  {}\n",
             self.painted(sign, colour),
@@ -103,7 +110,7 @@ impl Pen {
             Detail::Short => FEW,
         };
         let said = call.diff.as_deref().filter(|_| self.detail == Detail::Full).unwrap_or(&call.text);
-        let all = harmless(said);
+        let all = clean(said);
         let lines: Vec<&str> = all.lines().collect();
         let mut text: String =
             lines.iter().take(shown).map(|line| format!("      {}\n", self.faint(line))).collect();
@@ -121,7 +128,7 @@ impl Pen {
             _ => ("–", AnsiColor::Yellow),
         };
         let line = format!("{} · {summary}", status_word(status));
-        let why = problem.map(|problem| format!("  {}\n", one_line(problem))).unwrap_or_default();
+        let why = problem.map(|problem| format!("  {}\n", clean_line(problem))).unwrap_or_default();
         format!("{} {}\n{why}", self.painted(sign, colour), self.faint(&line))
     }
 
@@ -143,7 +150,7 @@ impl Pen {
 }
 
 fn indented(text: &str) -> String {
-    harmless(text)
+    clean(text)
         .lines()
         .map(|line| if line.is_empty() { "\n".into() } else { format!("  {line}\n") })
         .collect()
