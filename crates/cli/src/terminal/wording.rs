@@ -79,7 +79,11 @@ pub fn summary(end: &RunEnd, session: &SessionId, columns: usize) -> Vec<Line> {
     }
     let facts = Line::of(look, icon).with(Look::Dim, format!(" {}", facts.join(" · ")));
     let whole = facts.clone().with(Look::Dim, format!(" · session {session}"));
-    if whole.width() <= columns { vec![whole] } else { vec![facts, Line::of(Look::Dim, format!("  session {session}"))] }
+    if whole.width() <= columns {
+        vec![whole]
+    } else {
+        vec![facts, Line::of(Look::Dim, format!("  session {session}"))]
+    }
 }
 
 /// The calls that were refused because nobody could be asked, and what would have allowed them.
