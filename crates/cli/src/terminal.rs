@@ -1,6 +1,7 @@
 //! What people see and type: lines, colours, the live view, the card that asks.
 
 pub mod card;
+pub mod chosen;
 pub mod clean;
 pub mod flow;
 pub mod keys;

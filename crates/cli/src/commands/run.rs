@@ -33,7 +33,7 @@ use crate::{
     environment::{Environment, variable},
     exit::Exit,
     settings,
-    terminal::view,
+    terminal::{chosen, view},
 };
 
 /// Options of `rooftree run`.
@@ -176,11 +176,11 @@ fn asking(arguments: &Arguments, environment: &Environment) -> Asked {
 
 /// Where events go to standard output, they need not be told on standard error too.
 fn view_for(arguments: &Arguments, environment: &Environment) -> Box<dyn view::View> {
-    let detail = match (arguments.output_format, view::detail(environment)) {
+    let detail = match (arguments.output_format, chosen::detail(environment)) {
         (OutputFormat::StreamJson, view::Detail::Usual) => view::Detail::Quiet,
         (_, detail) => detail,
     };
-    view::choose(environment, detail)
+    chosen::view(environment, detail)
 }
 
 fn wishes(arguments: &Arguments, environment: &Environment) -> Result<Wishes, Problem> {
