@@ -9,6 +9,8 @@ pub mod line;
 pub mod live;
 pub mod plain;
 pub mod screen;
+pub mod status;
+pub mod todos;
 pub mod tools;
 pub mod view;
 pub mod wording;
