@@ -54,8 +54,7 @@ pub fn text(checks: &[Check], look: Look) -> String {
         let mut of_group = checks.iter().filter(|check| check.group == group).peekable();
         if of_group.peek().is_some() {
             text += &format!("{title}\n");
-            // The fix is told once, in the notes.
-            of_group.for_each(|check| text += &line(&Check { fix: None, ..check.clone() }, look));
+            of_group.for_each(|check| text += &line(&told_once(check), look));
         }
     }
     let summary = Summary::of(checks);
@@ -66,6 +65,14 @@ pub fn text(checks: &[Check], look: Look) -> String {
         counted(warnings, "warning"),
         counted(failures, "failure")
     )
+}
+
+/// The fix of what is in the notes is told there.
+fn told_once(check: &Check) -> Check {
+    match check.verdict {
+        Verdict::Failure | Verdict::Warning => Check { fix: None, ..check.clone() },
+        Verdict::Good | Verdict::Absent => check.clone(),
+    }
 }
 
 fn line(check: &Check, look: Look) -> String {

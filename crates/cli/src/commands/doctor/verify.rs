@@ -51,7 +51,8 @@ fn page(environment: &Environment, report: &Report) -> String {
     let mut text = format!("rooftree {} — doctor verify\n", env!("CARGO_PKG_VERSION"));
     let looked_at: Vec<String> =
         report.counted.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    text += &format!("Counted  {}  in {}\n", looked_at.join(" · "), place(&environment.database));
+    let looked_at = format!("{} in {}", looked_at.join(" · "), place(&environment.database));
+    text += &format!("Counted  {}", hanging(&looked_at, 9, look));
     text += "Checked\n";
     for promise in &report.checked {
         let name = promise.split(':').next().unwrap_or_default();
