@@ -22,10 +22,7 @@ mod unfinished;
 mod verify;
 mod writer;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use rooftree_protocol::{BlobId, Command, Event, Lane, Session, SessionId, Timestamp};
 use rusqlite::Connection;
@@ -46,7 +43,6 @@ use crate::{
 
 /// A store in one SQLite file. Dropping it finishes the writes that are queued.
 pub struct SqliteStore {
-    path: PathBuf,
     // Before the writer: a reader may be waiting for it.
     readers: Readers,
     writer: Option<Writer>,
@@ -62,7 +58,7 @@ impl SqliteStore {
         let path = path.as_ref();
         let changes = Arc::new(Changes::new());
         let writer = Writer::start(connect::writer(path)?, Arc::clone(&changes))?;
-        Ok(Self { path: path.to_owned(), readers: Readers::new(path), writer: Some(writer), changes })
+        Ok(Self { readers: Readers::new(path), writer: Some(writer), changes })
     }
 
     /// Opens a database only to look at it. Works on a read-only file; every write is refused,
@@ -70,12 +66,7 @@ impl SqliteStore {
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         connect::reader(path)?;
-        Ok(Self {
-            path: path.to_owned(),
-            readers: Readers::new(path),
-            writer: None,
-            changes: Arc::new(Changes::new()),
-        })
+        Ok(Self { readers: Readers::new(path), writer: None, changes: Arc::new(Changes::new()) })
     }
 
     fn queue(&self) -> Option<&Queue> {
