@@ -72,7 +72,8 @@ pub fn opener(sleeper: Sleeper) -> Opener {
     Arc::new(move |choice: &ModelChoice| {
         let scenario = Scenario::value_variants().iter().find(|scenario| scenario.name() == choice.model);
         let scenario = scenario.ok_or_else(|| {
-            let names: Vec<&str> = Scenario::value_variants().iter().map(|scenario| scenario.name()).collect();
+            let names: Vec<&str> =
+                Scenario::value_variants().iter().map(|scenario| scenario.name()).collect();
             Problem::new(ErrorCode::InvalidConfig, format!("there is no demo `{}`", choice.model))
                 .fix(format!("demos there are: {}", names.join(", ")))
         })?;
@@ -88,7 +89,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let message = scenario.message(Size::of(&environment.cwd));
     view.conclude(&before(environment, message));
     let model = ModelChoice { provider: PROVIDER.into(), model: scenario.name().into(), effort: None };
-    let new = NewSession { agent: "lead".into(), cwd: environment.cwd.clone(), name: None, model: Some(model) };
+    let new =
+        NewSession { agent: "lead".into(), cwd: environment.cwd.clone(), name: None, model: Some(model) };
     let runtime = Plan {
         store: environment.store()?,
         catalog: assemble::catalog(environment),

@@ -20,6 +20,7 @@ use rooftree_protocol::{ErrorCode, ModelChoice, PermissionMode, Problem};
 use rooftree_runtime::Asking;
 use rooftree_tools::Rule;
 
+use self::prompt::Said;
 pub use self::{
     begin::Errand,
     finish::Manner,
@@ -27,7 +28,6 @@ pub use self::{
     report::Report,
     target::Target,
 };
-use self::prompt::Said;
 use crate::{
     assemble::{self, Plan, Wishes},
     environment::{Environment, variable},

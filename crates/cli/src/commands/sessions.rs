@@ -5,7 +5,7 @@ mod clear;
 mod closing;
 mod events;
 mod export;
-mod find;
+pub mod find;
 mod fork;
 mod import;
 mod journal;

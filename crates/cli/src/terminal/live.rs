@@ -225,9 +225,8 @@ impl<W: Write> View for Live<W> {
                 if self.calls.is_empty() {
                     self.status.doing = "thinking".into();
                 }
-                let line = tools::ended(record);
-                let line = if self.detail == Detail::Full { line } else { line.cut(columns()) };
-                self.print(Block::Work, vec![line]);
+                let room = (self.detail < Detail::Full).then(columns);
+                self.print(Block::Work, vec![tools::ended(record, room)]);
             }
             EventBody::TodoUpdated { items } => {
                 self.todos.clone_from(items);
@@ -303,7 +302,10 @@ impl Status {
             let facts: Vec<&str> = facts.iter().copied().filter(|fact| !fact.is_empty()).collect();
             Line::of(Look::Accent, spinner).with(Look::Dim, format!(" {}", facts.join(" · ")))
         });
-        lines.into_iter().find(|line| line.width() <= columns).unwrap_or_else(|| Line::of(Look::Accent, spinner))
+        lines
+            .into_iter()
+            .find(|line| line.width() <= columns)
+            .unwrap_or_else(|| Line::of(Look::Accent, spinner))
     }
 }
 

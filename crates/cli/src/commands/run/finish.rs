@@ -85,7 +85,9 @@ fn outcome(following: &Following<'_>, ended: &Ended) -> Option<Outcome> {
         (Ended::Done, Some((run, end))) => {
             (Some(run.clone()), end.clone(), following.stopping.unwrap_or(Exit::for_run(end, asking)))
         }
-        (Ended::AtOnce(exit) | Ended::Paused(exit), _) => (watch.run().cloned(), left(watch.text.clone(), &watch.by_model), *exit),
+        (Ended::AtOnce(exit) | Ended::Paused(exit), _) => {
+            (watch.run().cloned(), left(watch.text.clone(), &watch.by_model), *exit)
+        }
     };
     Some(Outcome {
         session: following.session.clone(),
@@ -120,9 +122,13 @@ fn last_words(following: &Following<'_>, ended: &Ended, outcome: Option<&Outcome
     let resume = format!("rooftree run -s {}", wording::short(id));
     let words = match (ended, outcome) {
         (Ended::Paused(_), _) => format!("  the run is kept; it goes on with: {resume}"),
-        (Ended::AtOnce(_), _) if following.watch.is_working() => format!("  left at once; it goes on with: {resume}"),
+        (Ended::AtOnce(_), _) if following.watch.is_working() => {
+            format!("  left at once; it goes on with: {resume}")
+        }
         (Ended::AtOnce(_), _) => format!("  your message stays queued; follow it with: {resume}"),
-        (Ended::Done, None) => format!("nothing is unfinished; say something with: {}", wording::how_to_continue(id)),
+        (Ended::Done, None) => {
+            format!("nothing is unfinished; say something with: {}", wording::how_to_continue(id))
+        }
         (Ended::Done, Some(_)) => format!("  go on with: {}", wording::how_to_continue(id)),
     };
     Line::of(Look::Dim, words)

@@ -1,7 +1,8 @@
 //! Follows a run until it is done, stopped or left, and lets whoever watches answer and steer.
 
 use rooftree_protocol::{
-    Answer, Command, Event, EventBody, Part, PermissionDecision, PermissionId, PermissionScope, Problem, Session,
+    Answer, Command, Event, EventBody, Part, PermissionDecision, PermissionId, PermissionScope, Problem,
+    Session,
     command::{Address, Delivery},
     event::{self, NoticeLevel},
 };
@@ -150,7 +151,9 @@ impl Following<'_> {
         }
         self.report.event(event);
         match self.watch.take(event) {
-            Step::OtherBegun(title) => self.remark(&format!("an earlier message is worked on first: {title}")),
+            Step::OtherBegun(title) => {
+                self.remark(&format!("an earlier message is worked on first: {title}"))
+            }
             Step::Nothing | Step::Begun | Step::Ended => {}
         }
         self.view.show(event);

@@ -91,8 +91,10 @@ fn read_input() -> Result<String, Problem> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes);
     match read {
-        Ok(count) if count as u64 > limit => Err(usage(format!("standard input is longer than {limit} bytes"))
-            .fix("put it into a file and attach it with @FILE, or let the agent read it")),
+        Ok(count) if count as u64 > limit => {
+            Err(usage(format!("standard input is longer than {limit} bytes"))
+                .fix("put it into a file and attach it with @FILE, or let the agent read it"))
+        }
         // A closed standard input is an empty one.
         Err(_) => Ok(String::new()),
         Ok(_) => String::from_utf8(bytes)

@@ -39,7 +39,13 @@ impl Report {
 
     /// Writes only the answer.
     pub fn of_text() -> Self {
-        Self { format: OutputFormat::Text, with_deltas: false, last_message: None, closed: false, done: false }
+        Self {
+            format: OutputFormat::Text,
+            with_deltas: false,
+            last_message: None,
+            closed: false,
+            done: false,
+        }
     }
 
     /// Whether nobody reads any more.

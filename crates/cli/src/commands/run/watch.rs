@@ -70,10 +70,18 @@ impl Watch {
         match (&event.body, &event.run) {
             (EventBody::RunStarted { message, model, title, .. }, Some(run)) => {
                 self.model.clone_from(model);
-                if self.entered(message, run) || self.any { Step::Begun } else { Step::OtherBegun(title.clone()) }
+                if self.entered(message, run) || self.any {
+                    Step::Begun
+                } else {
+                    Step::OtherBegun(title.clone())
+                }
             }
             (EventBody::MessageUser { message, .. }, Some(run)) => {
-                if self.entered(&message.id, run) { Step::Begun } else { Step::Nothing }
+                if self.entered(&message.id, run) {
+                    Step::Begun
+                } else {
+                    Step::Nothing
+                }
             }
             (EventBody::MessageCompleted(reply), _) => {
                 self.model.clone_from(&reply.model);
@@ -127,7 +135,16 @@ mod tests {
 
     fn started(run: u128, message: u128) -> Event {
         let message = MessageId::from_entropy(message);
-        event(run, EventBody::RunStarted { mode: RunMode::Main, message, model: "m".into(), title: "t".into(), depth: 0 })
+        event(
+            run,
+            EventBody::RunStarted {
+                mode: RunMode::Main,
+                message,
+                model: "m".into(),
+                title: "t".into(),
+                depth: 0,
+            },
+        )
     }
 
     fn completed(run: u128) -> Event {
