@@ -42,8 +42,8 @@ pub fn size(bytes: u64) -> String {
 
 /// A path with the home directory as `~`.
 pub fn place(path: &Path) -> String {
-    let home = crate::environment::variable("HOME");
-    match home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(below) if below.as_os_str().is_empty() => "~".into(),
         Some(below) => format!("~/{}", below.display()),
         None => path.display().to_string(),
