@@ -123,7 +123,10 @@ fn before(environment: &Environment, message: &str) -> Vec<Line> {
     let mut lines = vec![Line::of(Look::Strong, "rooftree demo").with(Look::Plain, format!(" in {here}"))];
     lines.extend(flow::rows(words, columns()).into_iter().map(|row| Line::of(Look::Dim, row)));
     lines.push(Line::default());
-    lines.push(Line::of(Look::Accent, "› ").with(Look::Strong, message));
+    let rows = flow::rows(message, columns() - 2).into_iter().enumerate();
+    lines.extend(rows.map(|(number, row)| {
+        Line::of(Look::Accent, if number == 0 { "› " } else { "  " }).with(Look::Strong, row)
+    }));
     lines.push(Line::default());
     lines
 }
@@ -153,5 +156,5 @@ fn after(session: &SessionId) -> Vec<Line> {
 
 /// Prose is not wider than this, however wide the terminal is.
 fn columns() -> usize {
-    terminal::width().min(100)
+    terminal::width().clamp(10, 100)
 }

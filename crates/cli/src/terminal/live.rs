@@ -133,7 +133,7 @@ impl<W: Write> Live<W> {
     /// The whole reply is known: whatever did not come in pieces is printed now.
     fn complete_text(&mut self, text: &str) {
         match text.strip_prefix(self.streamed.as_str()) {
-            Some(missing) => self.print_text(&missing.to_owned()),
+            Some(missing) => self.print_text(missing),
             None => {
                 self.end_text();
                 self.print_text(text);

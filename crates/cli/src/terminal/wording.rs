@@ -56,8 +56,8 @@ pub fn how_to_continue(session: &SessionId) -> String {
     format!("rooftree run -s {} \"…\"", short(session))
 }
 
-/// The last line about a run.
-pub fn summary(end: &RunEnd, session: &SessionId) -> Line {
+/// The last line about a run; two where it is too wide for one.
+pub fn summary(end: &RunEnd, session: &SessionId, columns: usize) -> Vec<Line> {
     let (icon, look, word) = match end.status {
         RunStatus::Completed => ("✓", Look::Good, None),
         RunStatus::Failed => ("✗", Look::Bad, Some("failed")),
@@ -77,8 +77,13 @@ pub fn summary(end: &RunEnd, session: &SessionId) -> Line {
     if end.usage.cost_usd > 0.0 {
         facts.push(format!("${:.2}", end.usage.cost_usd));
     }
-    facts.push(format!("session {session}"));
-    Line::of(look, icon).with(Look::Dim, format!(" {}", facts.join(" · ")))
+    let facts = Line::of(look, icon).with(Look::Dim, format!(" {}", facts.join(" · ")));
+    let whole = facts.clone().with(Look::Dim, format!(" · session {session}"));
+    if whole.width() <= columns {
+        vec![whole]
+    } else {
+        vec![facts, Line::of(Look::Dim, format!("  session {session}"))]
+    }
 }
 
 /// The calls that were refused because nobody could be asked, and what would have allowed them.

@@ -7,11 +7,13 @@ use super::{
     Asked,
     follow::{Ended, Following},
     outcome::Outcome,
+    watch::Watch,
 };
 use crate::{
     exit::{Asking, Exit},
     failure,
     terminal::{
+        self,
         line::{Line, Look},
         wording,
     },
@@ -62,7 +64,7 @@ pub fn finish(mut following: Following<'_>, ended: Ended) -> Result<Left, Proble
         if let Some(problem) = &outcome.end.error {
             lines.extend(failure::in_words(problem).lines().map(|line| Line::of(Look::Bad, line)));
         }
-        lines.push(wording::summary(&outcome.end, &following.session.id));
+        lines.extend(wording::summary(&outcome.end, &following.session.id, terminal::width()));
     }
     lines.push(last_words(&following, &ended, outcome.as_ref()));
     following.view.conclude(&lines);
@@ -85,9 +87,7 @@ fn outcome(following: &Following<'_>, ended: &Ended) -> Option<Outcome> {
         (Ended::Done, Some((run, end))) => {
             (Some(run.clone()), end.clone(), following.stopping.unwrap_or(Exit::for_run(end, asking)))
         }
-        (Ended::AtOnce(exit) | Ended::Paused(exit), _) => {
-            (watch.run().cloned(), left(watch.text.clone(), &watch.by_model), *exit)
-        }
+        (Ended::AtOnce(exit) | Ended::Paused(exit), _) => (watch.run().cloned(), left(watch), *exit),
     };
     Some(Outcome {
         session: following.session.clone(),
@@ -99,18 +99,18 @@ fn outcome(following: &Following<'_>, ended: &Ended) -> Option<Outcome> {
     })
 }
 
-fn left(text: String, by_model: &std::collections::BTreeMap<String, Usage>) -> RunEnd {
-    let usage = by_model.values().fold(Usage::none(), |mut sum, used| {
+fn left(watch: &Watch) -> RunEnd {
+    let usage = watch.by_model.values().fold(Usage::none(), |mut sum, used| {
         sum += *used;
         sum
     });
     RunEnd {
         status: RunStatus::Interrupted,
-        text,
-        turns: 0,
-        calls: 0,
+        text: watch.so_far.text.clone(),
+        turns: watch.so_far.turns,
+        calls: watch.so_far.calls,
         usage,
-        duration_ms: 0,
+        duration_ms: watch.so_far.milliseconds(),
         files: Vec::new(),
         denials: Vec::new(),
         error: None,

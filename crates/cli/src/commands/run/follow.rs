@@ -111,7 +111,10 @@ impl Following<'_> {
                     }
                 }
                 Happening::Typed(typed) => self.heed(typed).await?,
-                Happening::Tick => self.view.tick(),
+                Happening::Tick => {
+                    self.report.look();
+                    self.view.tick();
+                }
                 Happening::Terminate => return Ok(Ended::Paused(Exit::TERMINATED)),
                 Happening::HangUp => return Ok(Ended::Paused(Exit::HUNG_UP)),
                 Happening::Interrupt => {

@@ -72,7 +72,10 @@ impl Desk {
     /// `rooftree run … -o stream-json`, to be read line by line.
     pub fn watch(&self, arguments: &[&str]) -> Watched {
         let mut command = self.command(arguments);
-        command.args(["-o", "stream-json"]).stdin(Stdio::piped());
+        command.args(["-o", "stream-json"]);
+        if arguments.contains(&"--input-format") {
+            command.stdin(Stdio::piped());
+        }
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         Watched { child, lines }

@@ -10,7 +10,7 @@ text = "I wait."
 
 [[reply.call]]
 tool = "Bash"
-input = { command = "echo $$ > pid; exec sleep 60" }
+input = { command = "echo $$ > pid; echo started; exec sleep 60" }
 
 [[reply]]
 times = 100
@@ -25,8 +25,8 @@ fn is_alive(desk: &Desk) -> bool {
 #[test]
 fn ctrl_c_stops_the_run_and_says_how_to_go_on() {
     let desk = Desk::new(WAITS);
-    let mut watched = desk.watch(&["-v", "--permission-mode", "bypass", "Go"]);
-    let session = watched.until("tool.started")["session"].as_str().unwrap().to_owned();
+    let mut watched = desk.watch(&["-v", "--include-deltas", "--permission-mode", "bypass", "Go"]);
+    let session = watched.until("tool.output")["session"].as_str().unwrap().to_owned();
     watched.signal("INT");
     assert_eq!(watched.until("run.completed")["data"]["status"], "cancelled");
     let done = watched.done();
@@ -40,8 +40,8 @@ fn ctrl_c_stops_the_run_and_says_how_to_go_on() {
 #[test]
 fn sigterm_keeps_the_run_for_later() {
     let desk = Desk::new(WAITS);
-    let mut watched = desk.watch(&["--permission-mode", "bypass", "Go"]);
-    let session = watched.until("tool.started")["session"].as_str().unwrap().to_owned();
+    let mut watched = desk.watch(&["--include-deltas", "--permission-mode", "bypass", "Go"]);
+    let session = watched.until("tool.output")["session"].as_str().unwrap().to_owned();
     watched.signal("TERM");
     let result = watched.until("result");
     assert_eq!((&result["status"], &result["exit_code"]), (&"interrupted".into(), &143.into()));
@@ -56,16 +56,14 @@ fn sigterm_keeps_the_run_for_later() {
 fn a_reader_that_goes_away_ends_the_run_without_a_word() {
     let desk = Desk::new(WAITS);
     let mut watched = desk.watch(&["--permission-mode", "bypass", "--include-deltas", "Go"]);
-    watched.until("run.started");
-    let (nothing, _) = std::io::pipe().unwrap();
-    drop(nothing);
+    watched.until("tool.output");
     let mut child = watched.child;
     drop(watched.lines);
-    drop(child.stdin.take());
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(141), "{said}");
     assert!(!said.contains("panic") && !said.contains("error"), "{said}");
+    assert!(!is_alive(&desk), "nobody waits for it any more");
 }
 
 #[test]
