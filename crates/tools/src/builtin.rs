@@ -4,17 +4,22 @@ use std::sync::Arc;
 
 use crate::{
     Processes, Tool, Toolset, apply_diff::ApplyDiff, bash::Bash, bash_output::BashOutput, delete::Delete,
-    edit::Edit, read::Read, task_stop::TaskStop, todo_write::TodoWrite, write::Write,
+    edit::Edit, glob::Glob, grep::Grep, list::List, notebook_edit::NotebookEdit, read::Read,
+    task_stop::TaskStop, todo_write::TodoWrite, write::Write,
 };
 
 /// The built-in tools. Their order is part of a cached prompt: new ones go to the end.
 pub fn builtin(processes: Arc<Processes>) -> Toolset {
-    let tools: [Arc<dyn Tool>; 9] = [
+    let tools: [Arc<dyn Tool>; 13] = [
         Arc::new(Read::new()),
         Arc::new(Write::new()),
         Arc::new(Edit::new()),
         Arc::new(ApplyDiff::new()),
         Arc::new(Delete::new()),
+        Arc::new(NotebookEdit::new()),
+        Arc::new(List::new()),
+        Arc::new(Glob::new()),
+        Arc::new(Grep::new()),
         Arc::new(Bash::new(processes.clone())),
         Arc::new(BashOutput::new(processes.clone())),
         Arc::new(TaskStop::new(processes)),

@@ -67,7 +67,7 @@ impl Tool for Delete {
 
 fn delete(input: &Value, context: &ToolContext) -> Result<ToolOutput, String> {
     let shown = text(input, "file_path");
-    let path = context.resolve(shown);
+    let path = place::unlinked(&context.resolve(shown));
     if context.cwd.starts_with(&path) {
         return Err(format!("{shown} is the working directory or one above it; that is not deleted."));
     }
@@ -86,7 +86,6 @@ fn delete(input: &Value, context: &ToolContext) -> Result<ToolOutput, String> {
         }
         _ => place::explain(&error, &path, shown, "delete"),
     })?;
-    // Not the target of a link: that file is still there.
     let note = FileNote { path, action: FileAction::Deleted, hash: None, added: 0, removed: 0 };
     context.views.note(&note);
     let mut output = ToolOutput::done(format!("Deleted {shown}"));

@@ -11,6 +11,10 @@ mod builtin;
 mod change;
 mod delete;
 mod edit;
+mod glob;
+mod grep;
+mod list;
+mod notebook_edit;
 pub mod output;
 mod place;
 pub mod policy;
@@ -20,6 +24,7 @@ mod text_file;
 mod todo_write;
 pub mod tool;
 pub mod toolset;
+mod walk;
 mod write;
 
 pub use bash::processes::{ProcessEvent, Processes};

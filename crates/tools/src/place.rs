@@ -29,6 +29,14 @@ pub(crate) fn real(path: &Path) -> PathBuf {
     }
 }
 
+/// The same without following a link that is itself the last part: what would be deleted.
+pub(crate) fn unlinked(path: &Path) -> PathBuf {
+    match (path.parent().map(real), path.file_name()) {
+        (Some(parent), Some(name)) => parent.join(name),
+        _ => path.to_owned(),
+    }
+}
+
 /// Opens a regular file; anything else is named. `shown` is the path as the model wrote it.
 ///
 /// Looks before it opens: opening a FIFO would wait for a writer that never comes.

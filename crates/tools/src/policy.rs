@@ -56,17 +56,18 @@ impl Policy {
         if let Some(rule) = self.deny.iter().find(|rule| rule.denies(judged)) {
             return Verdict::Deny(format!("the deny rule `{rule}` refuses it, in every mode"));
         }
+        let effect = effect_here(judged);
         // Invariant: in plan mode nothing is changed, whatever else is allowed.
-        if self.mode == PermissionMode::Plan && judged.effect != Effect::ReadOnly {
-            return Verdict::Deny(format!("plan mode only looks, and this {}", words_for(judged.effect)));
+        if self.mode == PermissionMode::Plan && effect != Effect::ReadOnly {
+            return Verdict::Deny(format!("plan mode only looks, and this {}", words_for(effect)));
         }
         if let Some(rule) = self.allow.iter().find(|rule| rule.allows(judged)) {
             return Verdict::Allow(format!("the rule `{rule}` allows it"));
         }
-        if self.mode.permits(judged.effect) {
-            return Verdict::Allow(self.why_permitted(judged.effect));
+        if self.mode.permits(effect) {
+            return Verdict::Allow(self.why_permitted(effect));
         }
-        Verdict::Ask(self.why_asked(judged))
+        Verdict::Ask(self.why_asked(judged, effect))
     }
 
     /// The narrowest rule that would allow this call the next time.
@@ -81,16 +82,26 @@ impl Policy {
         format!("mode `{}` allows what {}", name_of(self.mode), words_for(effect))
     }
 
-    fn why_asked(&self, judged: &Judged<'_>) -> String {
+    fn why_asked(&self, judged: &Judged<'_>, effect: Effect) -> String {
         let rule = Self::suggested_rule(judged).to_string().replace('\'', r"'\''");
         format!(
             "{} {} and mode `{}` asks about that; --allow '{rule}' or --permission-mode {} would allow it",
             judged.tool,
-            words_for(judged.effect),
+            if effect == judged.effect {
+                words_for(effect)
+            } else {
+                "changes files outside the working directory"
+            },
             name_of(self.mode),
-            name_of(weakest_mode_for(judged.effect)),
+            name_of(weakest_mode_for(effect)),
         )
     }
+}
+
+/// A tool says what it does to files; where those are decides how much that is trusted.
+fn effect_here(judged: &Judged<'_>) -> Effect {
+    let is_outside = judged.subject.is_some_and(|subject| rule::is_outside(judged.tool, subject, judged.cwd));
+    if judged.effect == Effect::LocalMutation && is_outside { Effect::Destructive } else { judged.effect }
 }
 
 fn words_for(effect: Effect) -> &'static str {

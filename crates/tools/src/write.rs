@@ -100,7 +100,13 @@ fn existing(input: &Value, context: &ToolContext, shown: &str) -> Result<Option<
     match fs::metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(place::explain(&error, &path, shown, "write")),
-        Ok(metadata) => place::regular(&metadata, shown)?,
+        Ok(metadata) => {
+            place::regular(&metadata, shown)?;
+            if metadata.len() > text_file::WHOLE_BYTES {
+                let size = place::size(metadata.len());
+                return Err(format!("{shown} is too large to change here ({size}); a Bash command can."));
+            }
+        }
     }
     // Adding to a file destroys nothing, so it need not have been read.
     if flag(input, "overwrite") || flag(input, "append") {

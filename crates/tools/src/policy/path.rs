@@ -18,6 +18,11 @@ pub(super) fn is_at_or_below(subject: &str, rule: &str, cwd: &Path) -> bool {
     lexical(&cwd.join(subject)).ancestors().any(|path| matches(path, &glob))
 }
 
+/// Whether a path is a directory or below it.
+pub(super) fn is_below(subject: &str, directory: &Path) -> bool {
+    lexical(&directory.join(subject)).starts_with(lexical(directory))
+}
+
 /// A glob that names exactly this path: relative if it is below `cwd`.
 pub(super) fn literal(subject: &str, cwd: &Path) -> String {
     let path = lexical(&cwd.join(subject));

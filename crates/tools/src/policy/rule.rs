@@ -1,11 +1,12 @@
 //! One rule, `Tool` or `Tool(subject)`: how it is written and what it matches.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, path::Path, str::FromStr};
 
 use globset::Glob;
 use rooftree_protocol::{ErrorCode, Problem};
 
 use super::{Judged, command, path};
+use crate::{Toolset, toolset::Found};
 
 /// Tools whose subject is a path; a rule's subject is then a glob over paths.
 pub(crate) const PATH_TOOLS: [&str; 9] =
@@ -53,6 +54,21 @@ impl Rule {
             return Err(malformed(text, "there is nothing between its parentheses"));
         }
         Ok(Self { tool: tool.to_owned(), subject: subject.map(str::to_owned) })
+    }
+
+    /// The same rule under the tool's canonical name. A tool nobody knows is an error: a deny
+    /// rule that matches nothing would be a promise nobody keeps.
+    pub fn resolved(self, tools: &Toolset) -> Result<Self, Problem> {
+        if self.tool.contains('*') {
+            return Ok(self);
+        }
+        match tools.find(&self.tool) {
+            Found::Tool(tool) => Ok(Self { tool: tool.spec().name.clone(), ..self }),
+            Found::Unknown => {
+                Err(Problem::new(ErrorCode::ToolNotFound, format!("`{self}` names no tool that exists"))
+                    .fix(format!("tools are {}", tools.names().join(", "))))
+            }
+        }
     }
 
     /// The rule that matches this call and as little else as possible.
@@ -107,6 +123,11 @@ impl FromStr for Rule {
     fn from_str(text: &str) -> Result<Self, Problem> {
         Self::parse(text)
     }
+}
+
+/// Whether a tool's path leads out of a directory. Commands and other subjects lead nowhere.
+pub(super) fn is_outside(tool: &str, subject: &str, directory: &Path) -> bool {
+    matches!(family(tool), Family::Path) && !path::is_below(subject, directory)
 }
 
 /// How the subject of a tool is compared.

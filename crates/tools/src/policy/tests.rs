@@ -140,6 +140,48 @@ fn a_mode_decides_what_no_rule_does() {
 }
 
 #[test]
+fn edits_are_accepted_only_below_the_working_directory() {
+    let policy = Policy { mode: PermissionMode::AcceptEdits, ..Policy::default() };
+    let table = [
+        ("src/a.rs", true),
+        ("/home/me/project/a", true),
+        ("../other/a", false),
+        ("src/../../a", false),
+        ("/etc/passwd", false),
+        ("/home/me/project-b/a", false),
+    ];
+    for (path, is_accepted) in table {
+        let verdict = policy.judge(&judged("Write", path, Effect::LocalMutation));
+        assert_eq!(matches!(verdict, Verdict::Allow(_)), is_accepted, "{path}: {verdict:?}");
+    }
+    let looked = policy.judge(&judged("Read", "/etc/passwd", Effect::ReadOnly));
+    assert!(matches!(looked, Verdict::Allow(_)));
+}
+
+#[test]
+fn a_rule_under_another_name_of_a_tool_means_that_tool() {
+    let tools = crate::builtin(std::sync::Arc::new(crate::Processes::new(|| 1)));
+    let resolved = |text: &str| Rule::parse(text).unwrap().resolved(&tools).map(|rule| rule.to_string());
+    assert_eq!(resolved("execute_command(rm *)").unwrap(), "Bash(rm *)");
+    assert_eq!(resolved("read").unwrap(), "Read");
+    assert_eq!(resolved("mcp__*").unwrap(), "mcp__*");
+    assert!(resolved("Bahs(rm *)").unwrap_err().fix.unwrap().contains("Bash"));
+}
+
+#[test]
+fn the_policy_knows_what_kind_of_subject_each_tool_has() {
+    use rooftree_protocol::ToolKind;
+    let tools = crate::builtin(std::sync::Arc::new(crate::Processes::new(|| 1)));
+    for tool in tools.iter() {
+        let name = tool.spec().name.as_str();
+        let is_file_tool =
+            matches!(tool.kind(), ToolKind::Read | ToolKind::Edit | ToolKind::Delete | ToolKind::Search);
+        assert_eq!(rule::PATH_TOOLS.contains(&name), is_file_tool, "{name}");
+        assert_eq!(rule::COMMAND_TOOLS.contains(&name), name == "Bash", "{name}");
+    }
+}
+
+#[test]
 fn plan_mode_and_deny_rules_win_over_allow_rules() {
     let allow = rules(&["Write(a)"]);
     let plan = Policy { mode: PermissionMode::Plan, allow: allow.clone(), deny: vec![] };

@@ -1,0 +1,150 @@
+//! Glob: files by name, newest first.
+
+use std::{
+    cmp::Reverse,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use futures::future::BoxFuture;
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::{DirEntry, WalkState};
+use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use serde_json::Value;
+
+use crate::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, number, text},
+    blocking, place,
+    walk::{self, Hiding},
+};
+
+const DEFAULT_FILES: u64 = 200;
+
+const DESCRIPTION: &str = "Find files by name, newest first, e.g. `src/**/*.rs`. Ignored files are left out.";
+
+pub(crate) const ARGUMENTS: [Argument; 3] = [
+    Argument::new("pattern", Kind::Text, "`*` within a name, `**/` across directories")
+        .required()
+        .also(&["glob", "glob_pattern"]),
+    Argument::new("path", Kind::Text, "Directory to start in").also(&["file_path", "filePath", "directory"]),
+    Argument::new("limit", Kind::Number, "Default 200").also(&["head_limit"]),
+];
+
+/// The Glob tool.
+pub(crate) struct Glob(ToolSpec);
+
+impl Glob {
+    pub fn new() -> Self {
+        Self(arguments::spec("Glob", DESCRIPTION, &ARGUMENTS))
+    }
+}
+
+impl Tool for Glob {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["glob_search"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Search
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        arguments::normalise("Glob", &ARGUMENTS, input).map(Value::Object)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn title(&self, input: &Value) -> String {
+        match text(input, "path") {
+            "" => text(input, "pattern").to_owned(),
+            path => format!("{} in {path}", text(input, "pattern")),
+        }
+    }
+
+    /// Where it looks: the fixed beginning of the pattern is part of that.
+    fn subject(&self, input: &Value) -> Option<String> {
+        let (base, _) = split(text(input, "pattern"));
+        let path = Path::new(text(input, "path")).join(base).to_string_lossy().into_owned();
+        Some(if path.is_empty() { ".".to_owned() } else { path })
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        blocking::run(move || find(&input, &context))
+    }
+}
+
+/// A pattern's fixed beginning and what follows it.
+fn split(pattern: &str) -> (PathBuf, String) {
+    let is_fixed = |piece: &&str| !piece.contains(['*', '?', '[', '{', '\\']);
+    let pieces: Vec<&str> = pattern.split('/').collect();
+    // The last piece is always matched, so that a plain name is found too.
+    let fixed = pieces.iter().take(pieces.len() - 1).take_while(|piece| is_fixed(piece)).count();
+    let (base, rest) = pieces.split_at_checked(fixed).unwrap_or_default();
+    let base = if pattern.starts_with('/') { format!("/{}", base.join("/")) } else { base.join("/") };
+    (PathBuf::from(base), rest.join("/"))
+}
+
+fn find(input: &Value, context: &ToolContext) -> Result<ToolOutput, String> {
+    let pattern = text(input, "pattern");
+    let (base, rest) = split(pattern);
+    let root = walk::root(&Path::new(text(input, "path")).join(&base).to_string_lossy(), &context.cwd);
+    place::directory(&root, &walk::shown(&root, &context.cwd))?;
+    let glob = GlobBuilder::new(&rest)
+        .literal_separator(true)
+        .build()
+        .map_err(|error| format!("`{pattern}` is not a valid glob: {}.", error.kind()))?;
+    let mut found = walk_for(&root, &glob.compile_matcher(), context);
+    if context.cancel.is_cancelled() {
+        return Ok(ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"));
+    }
+    found.sort_by(|a, b| (Reverse(a.0), &a.1).cmp(&(Reverse(b.0), &b.1)));
+    Ok(ToolOutput::done(describe(&found, input, context)))
+}
+
+fn walk_for(root: &Path, glob: &GlobMatcher, context: &ToolContext) -> Vec<(SystemTime, PathBuf)> {
+    let found = Mutex::new(Vec::new());
+    walk::walk(root, Hiding::Ignored).build_parallel().run(|| {
+        Box::new(|entry| {
+            if context.cancel.is_cancelled() {
+                return WalkState::Quit;
+            }
+            let file = entry.ok().filter(|entry| is_match(entry, root, glob));
+            if let Some(entry) = file {
+                let changed = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
+                let file = (changed.unwrap_or(SystemTime::UNIX_EPOCH), entry.into_path());
+                found.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+            }
+            WalkState::Continue
+        })
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_match(entry: &DirEntry, root: &Path, glob: &GlobMatcher) -> bool {
+    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+    !is_directory && entry.path().strip_prefix(root).is_ok_and(|inside| glob.is_match(inside))
+}
+
+fn describe(found: &[(SystemTime, PathBuf)], input: &Value, context: &ToolContext) -> String {
+    let pattern = text(input, "pattern");
+    if found.is_empty() {
+        let hint =
+            if pattern.contains('/') { String::new() } else { format!(" `**/{pattern}` looks deeper.") };
+        return format!("No files match `{pattern}`.{hint}");
+    }
+    let limit = usize::try_from(number(input, "limit").unwrap_or(DEFAULT_FILES)).unwrap_or(usize::MAX);
+    let mut lines: Vec<String> =
+        found.iter().take(limit).map(|(_, path)| walk::shown(path, &context.cwd)).collect();
+    if found.len() > limit {
+        lines.push(format!("[… {} more; narrow the pattern or raise limit]", found.len() - limit));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,138 @@
+//! The search itself: files in parallel, results in order of path.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use grep_searcher::Searcher;
+use ignore::{DirEntry, WalkState};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    query::{Mode, Query},
+    sink::{Collector, Line},
+};
+use crate::walk;
+
+/// Lines collected before a search ends early. Far more than is shown, because what is shown
+/// is the beginning in order of path, and files are found in any order.
+const COLLECTED: usize = 50_000;
+
+/// What a search found.
+pub(super) struct Found {
+    files: Vec<(PathBuf, Collector)>,
+    is_complete: bool,
+}
+
+/// Searches all files of a query.
+pub(super) fn search(query: &Query, cancel: &CancellationToken) -> Found {
+    let files = Mutex::new(Vec::new());
+    let collected = AtomicUsize::new(0);
+    let Ok(walk) = query.walk() else { return Found { files: Vec::new(), is_complete: true } };
+    walk.run(|| {
+        let mut searcher = query.searcher();
+        let (files, collected) = (&files, &collected);
+        Box::new(move |entry| {
+            if cancel.is_cancelled() || collected.load(Ordering::Relaxed) >= COLLECTED {
+                return WalkState::Quit;
+            }
+            if let Some((path, collector)) =
+                entry.ok().and_then(|entry| search_file(query, &mut searcher, &entry, cancel))
+            {
+                collected.fetch_add(collector.lines.len().max(1), Ordering::Relaxed);
+                files.lock().unwrap_or_else(PoisonError::into_inner).push((path, collector));
+            }
+            WalkState::Continue
+        })
+    });
+    let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    Found { files, is_complete: collected.into_inner() < COLLECTED }
+}
+
+/// Anything that cannot be read is passed over, as ripgrep does.
+fn search_file(
+    query: &Query,
+    searcher: &mut Searcher,
+    entry: &DirEntry,
+    cancel: &CancellationToken,
+) -> Option<(PathBuf, Collector)> {
+    // A file named by the model may be a link; what is found by walking must be a file itself.
+    let is_file =
+        entry.file_type().is_some_and(|kind| kind.is_file() || (entry.depth() == 0 && !kind.is_dir()));
+    if !is_file {
+        return None;
+    }
+    let mut collector = Collector::new(query.mode, COLLECTED);
+    let reader = Stoppable { file: File::open(entry.path()).ok()?, cancel };
+    searcher.search_reader(&query.matcher, reader, &mut collector).ok()?;
+    collector.is_match().then(|| (entry.path().to_owned(), collector))
+}
+
+/// A file that cannot be read any further once the call is cancelled.
+struct Stoppable<'a> {
+    file: File,
+    cancel: &'a CancellationToken,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        self.file.read(buffer)
+    }
+}
+
+impl Found {
+    /// What the model reads.
+    pub fn describe(&self, query: &Query, cwd: &Path) -> String {
+        if self.files.is_empty() {
+            return format!("No matches for `{}`.", query.pattern);
+        }
+        let lines = self.files.iter().flat_map(|(path, collector)| {
+            let name = walk::shown(path, cwd);
+            file_lines(query, name, collector)
+        });
+        let mut shown: Vec<String> = Vec::new();
+        let mut left_out = 0;
+        for line in lines {
+            if shown.len() < query.shown {
+                shown.push(line);
+            } else {
+                left_out += 1;
+            }
+        }
+        if left_out > 0 {
+            let least = if self.is_complete { "" } else { "at least " };
+            shown.push(format!("[… {least}{left_out} more; narrow the search or raise head_limit]"));
+        }
+        shown.join("\n")
+    }
+}
+
+fn file_lines<'a>(
+    query: &Query,
+    name: String,
+    collector: &'a Collector,
+) -> Box<dyn Iterator<Item = String> + 'a> {
+    match query.mode {
+        Mode::Files => Box::new(std::iter::once(name)),
+        Mode::Count => Box::new(std::iter::once(format!("{name}:{}", collector.count))),
+        Mode::Content => {
+            let last = query.has_context().then(|| "--".to_owned());
+            let lines = collector.lines.iter().map(move |line| match line {
+                Line::Match(number, text) => format!("{name}:{number}:{text}"),
+                Line::Context(number, text) => format!("{name}-{number}-{text}"),
+                Line::Break => "--".to_owned(),
+            });
+            Box::new(lines.chain(last))
+        }
+    }
+}

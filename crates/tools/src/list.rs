@@ -1,0 +1,122 @@
+//! List: what is in a directory.
+
+use std::{cmp::Reverse, fs, path::Path};
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Effect, ToolKind, ToolSpec};
+use serde_json::Value;
+
+use crate::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, flag, text},
+    blocking, place,
+    walk::{self, Hiding},
+};
+
+/// Entries shown of one directory.
+const SHOWN: usize = 500;
+
+const DESCRIPTION: &str = "List a directory: directories first, files with their size.";
+
+pub(crate) const ARGUMENTS: [Argument; 2] = [
+    Argument::new("path", Kind::Text, "Default: the working directory").also(&[
+        "file_path",
+        "filePath",
+        "directory",
+        "dir",
+    ]),
+    Argument::new("all", Kind::Flag, "Also what ignore files hide"),
+];
+
+/// The List tool.
+pub(crate) struct List(ToolSpec);
+
+impl List {
+    pub fn new() -> Self {
+        Self(arguments::spec("List", DESCRIPTION, &ARGUMENTS))
+    }
+}
+
+impl Tool for List {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["ls", "list_files", "list_directory", "files_workspace_list"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Search
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        arguments::normalise("List", &ARGUMENTS, input).map(Value::Object)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn title(&self, input: &Value) -> String {
+        match text(input, "path") {
+            "" => ".".to_owned(),
+            path => path.to_owned(),
+        }
+    }
+
+    fn subject(&self, input: &Value) -> Option<String> {
+        Some(self.title(input))
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        let shown = self.title(&input);
+        blocking::run(move || list(&input, &shown, &context))
+    }
+}
+
+/// One line of the list.
+struct Entry {
+    name: String,
+    is_directory: bool,
+    line: String,
+}
+
+fn list(input: &Value, shown: &str, context: &ToolContext) -> Result<ToolOutput, String> {
+    let path = context.resolve(shown);
+    place::directory(&path, shown)?;
+    let hiding = if flag(input, "all") { Hiding::Nothing } else { Hiding::Ignored };
+    let all = fs::read_dir(&path).map_err(|error| place::explain(&error, &path, shown, "look into"))?.count();
+    let mut entries = Vec::new();
+    for entry in walk::walk(&path, hiding).max_depth(Some(1)).build().flatten() {
+        if context.cancel.is_cancelled() {
+            break;
+        }
+        if entry.depth() == 1 {
+            entries.push(describe(entry.path()));
+        }
+    }
+    entries.sort_by(|a, b| (Reverse(a.is_directory), &a.name).cmp(&(Reverse(b.is_directory), &b.name)));
+    let mut lines: Vec<String> = entries.iter().take(SHOWN).map(|entry| entry.line.clone()).collect();
+    if entries.len() > SHOWN {
+        lines.push(format!("[… {} more; Glob narrows it down]", entries.len() - SHOWN));
+    }
+    match all.saturating_sub(entries.len()) {
+        0 if entries.is_empty() => lines.push(format!("[{shown} is empty]")),
+        0 => {}
+        hidden => lines.push(format!("[{hidden} more are ignored; all: true shows them]")),
+    }
+    Ok(ToolOutput::done(lines.join("\n")))
+}
+
+fn describe(path: &Path) -> Entry {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let metadata = fs::symlink_metadata(path).ok();
+    let is_directory = metadata.as_ref().is_some_and(fs::Metadata::is_dir);
+    let line = match (is_directory, fs::read_link(path)) {
+        (true, _) => format!("{name}/"),
+        (false, Ok(target)) => format!("{name} → {}", target.display()),
+        (false, Err(_)) => format!("{name}  {}", place::size(metadata.map_or(0, |metadata| metadata.len()))),
+    };
+    Entry { name, is_directory, line }
+}

@@ -1,0 +1,96 @@
+//! A directory and all tools, for one test.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use rooftree_protocol::{CallId, ErrorCode, SessionId};
+use rooftree_tools::{Processes, ToolContext, ToolOutput, Toolset, builtin, tool::FileViews, toolset::Found};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+pub struct Desk {
+    _directory: TempDir,
+    pub tools: Toolset,
+    pub processes: Arc<Processes>,
+    pub context: ToolContext,
+    pub told: Arc<Mutex<String>>,
+}
+
+impl Desk {
+    pub fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let next = AtomicU64::new(1);
+        let processes = Arc::new(Processes::new(move || u128::from(next.fetch_add(1, Ordering::Relaxed))));
+        let told = Arc::new(Mutex::new(String::new()));
+        let context = context(&fs::canonicalize(directory.path()).unwrap(), told.clone());
+        Self { tools: builtin(processes.clone()), processes, context, told, _directory: directory }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.context.cwd.join(name)
+    }
+
+    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    pub fn content(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Calls a tool by any of its names, the way the runtime does.
+    pub async fn call(&self, name: &str, input: Value) -> ToolOutput {
+        call(&self.tools, name, input, self.context.clone()).await
+    }
+
+    /// Calls a tool that is expected to work; gives what the model reads.
+    pub async fn done(&self, name: &str, input: Value) -> String {
+        let output = self.call(name, input.clone()).await;
+        assert_eq!(output.failure, None, "{name} {input}: {}", output.text());
+        output.text()
+    }
+
+    /// Calls a tool that is expected to fail; gives what the model reads.
+    pub async fn failed(&self, name: &str, input: Value) -> String {
+        let output = self.call(name, input.clone()).await;
+        assert!(output.failure.is_some(), "{name} {input}: {}", output.text());
+        output.text()
+    }
+}
+
+pub async fn call(tools: &Toolset, name: &str, input: Value, context: ToolContext) -> ToolOutput {
+    let Found::Tool(tool) = tools.find(name) else { panic!("there is no tool {name}") };
+    match tool.normalise(name, input) {
+        Err(words) => ToolOutput::failed(ErrorCode::InvalidArguments, words),
+        Ok(input) => {
+            // What is canonical stays as it is: hooks rewrite it and it is normalised again.
+            assert_eq!(tool.normalise(&tool.spec().name, input.clone()), Ok(input.clone()));
+            tool.run(input, context).await
+        }
+    }
+}
+
+fn context(cwd: &Path, told: Arc<Mutex<String>>) -> ToolContext {
+    ToolContext {
+        session: SessionId::from_entropy(1),
+        call: CallId::from_entropy(1),
+        cwd: cwd.into(),
+        cancel: CancellationToken::new(),
+        views: FileViews::default(),
+        todos: Arc::new([]),
+        progress: Arc::new(move |text| told.lock().unwrap().push_str(text)),
+        blobs: Arc::new(|id| {
+            let bytes =
+                (id == "blb_long").then(|| format!("first\n{}\nlast\n", "x".repeat(5000)).into_bytes());
+            Box::pin(async move { bytes })
+        }),
+    }
+}
