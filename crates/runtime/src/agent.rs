@@ -26,12 +26,12 @@ mod wording;
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Answer, Event, EventBody, Limits, PermissionId, Problem, RunId, Session, SessionId, ToolSpec,
+    Answer, Event, EventBody, PermissionId, Problem, RunId, Session, SessionId,
     event::{ClearReason, NoticeLevel},
 };
 use rooftree_providers::Model;
 use rooftree_store::{ClaimOutcome, Claimed};
-use rooftree_tools::{Policy, Toolset, tool::FileViews};
+use rooftree_tools::{Policy, tool::FileViews};
 
 use self::{
     history::History,
@@ -40,6 +40,7 @@ use self::{
 };
 use crate::{
     Error,
+    kit::Kit,
     signals::Signals,
     tasks,
     world::{LEASE, World},
@@ -51,10 +52,7 @@ const HELD_ELSEWHERE: Duration = Duration::from_millis(250);
 struct Agent {
     world: Arc<World>,
     session: Session,
-    name: Arc<str>,
-    limits: Limits,
-    toolset: Toolset,
-    specs: Arc<[ToolSpec]>,
+    kit: Arc<Kit>,
     system: Arc<str>,
     fixed_estimate: u64,
     policy: Policy,
@@ -128,7 +126,7 @@ async fn mourn(world: &Arc<World>, session: &SessionId, error: &Error) {
 
 async fn wake(world: &Arc<World>, claimed: Claimed, signals: &Signals) -> Result<Rested, Error> {
     let attempts = claimed.attempts;
-    if attempts > 1 {
+    if attempts > 0 {
         // Whoever had the claim before did not give it back.
         tasks::clean_up(world, &claimed.session.id).await?;
     }
@@ -143,16 +141,13 @@ async fn wake(world: &Arc<World>, claimed: Claimed, signals: &Signals) -> Result
 impl Agent {
     fn new(world: Arc<World>, claimed: Claimed, signals: Signals) -> Result<Self, Error> {
         let session = claimed.session;
-        let definition = world.options.definitions.find(&session.agent)?;
-        let limits = limits::effective(&world, &definition);
-        let toolset = world.options.tools.scoped(&definition.tools);
-        let (specs, system) = (toolset.specs(), prompt::system(&definition, &session.cwd));
-        let model = world.model(&session, definition.model.as_ref());
-        let window = model.as_ref().ok().and_then(|model| model.window).unwrap_or(limits.context_window);
+        let kit = world.kit(&session.agent)?;
+        let system = prompt::system(&kit.definition, &session.cwd);
+        let model = world.model(&session, kit.definition.model.as_ref());
+        let window = model.as_ref().ok().and_then(|model| model.window).unwrap_or(kit.limits.context_window);
         let journal = Journal::open(world.clone(), session.clone(), claimed.claim, signals.clone());
         Ok(Self {
-            name: definition.name.as_str().into(),
-            fixed_estimate: prompt::fixed_estimate(&system, &specs),
+            fixed_estimate: prompt::fixed_estimate(&system, &kit.specs),
             policy: world.options.policy.clone(),
             window: Window::new(window),
             history: History::default(),
@@ -163,9 +158,7 @@ impl Agent {
             answers: Vec::new(),
             world,
             session,
-            limits,
-            toolset,
-            specs,
+            kit,
             system,
             model,
             journal,

@@ -32,7 +32,7 @@ impl Handle {
         match command {
             Command::Post { to, parts, origin, key, delivery } => {
                 let session = self.router.resolve(to).await?;
-                let capacity = self.world.options.definitions.find(&session.agent)?.limits.inbox;
+                let capacity = self.world.kit(&session.agent)?.limits.inbox;
                 let letter = Letter { session: session.id.clone(), parts, origin, key, delivery, capacity };
                 self.accept(&session, letter).await
             }

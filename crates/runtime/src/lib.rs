@@ -12,6 +12,7 @@ pub mod definitions;
 mod error;
 mod handle;
 mod inbox;
+mod kit;
 mod router;
 mod runtime;
 mod signals;

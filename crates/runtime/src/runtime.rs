@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rooftree_store::Owner;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{Handle, Options, bus::Bus, router::Router, signals::Signal, tasks, world::World};
+use crate::{Handle, Options, bus::Bus, kit::Kits, router::Router, signals::Signal, tasks, world::World};
 
 /// Agents under one roof. Dropping it without [`Runtime::stop`] leaves runs to be resumed.
 pub struct Runtime {
@@ -18,6 +18,7 @@ impl Runtime {
         let world = Arc::new(World {
             options,
             bus: Bus::default(),
+            kits: Kits::default(),
             owner: Owner::this_process(),
             closing: CancellationToken::new(),
             crew: TaskTracker::new(),

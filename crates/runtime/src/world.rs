@@ -10,7 +10,11 @@ use rooftree_store::{Owner, Store};
 use rooftree_tools::{Policy, Processes, Toolset};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{Clock, Definitions, bus::Bus};
+use crate::{
+    Clock, Definitions,
+    bus::Bus,
+    kit::{Kit, Kits},
+};
 
 /// How long a claim lives without being renewed.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
@@ -53,6 +57,7 @@ pub struct Options {
 pub(crate) struct World {
     pub(crate) options: Options,
     pub(crate) bus: Bus,
+    pub(crate) kits: Kits,
     pub(crate) owner: Owner,
     /// Fires when the runtime stops; every agent's work hangs below it.
     pub(crate) closing: CancellationToken,
@@ -71,6 +76,19 @@ impl World {
 
     pub(crate) fn entropy(&self) -> u128 {
         self.options.clock.entropy()
+    }
+
+    /// What agents of this name work with.
+    pub(crate) fn kit(&self, agent: &str) -> Result<Arc<Kit>, Problem> {
+        self.kits.of(agent, || {
+            let definition = self.options.definitions.find(agent)?;
+            let mut limits = definition.limits.clone();
+            limits.max_turns = self.options.max_turns.unwrap_or(limits.max_turns);
+            if let Some(limit) = self.options.run_timeout {
+                limits.run_timeout_secs = limit.as_secs().max(1);
+            }
+            Ok(Kit::new(definition, limits, &self.options.tools))
+        })
     }
 
     /// The model a session thinks with: its own, its definition's, the default.

@@ -32,8 +32,10 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use self::{
+    append::Sealed,
     changes::Changes,
     claims::{Proof, Wish},
+    inbox::Letter,
     readers::Readers,
     writer::{Queue, Writer},
 };
@@ -114,7 +116,10 @@ impl Store for SqliteStore {
     }
 
     fn post(&self, post: Post) -> Pending<Posted> {
-        self.write(move |connection| inbox::post(connection, &post))
+        match Letter::seal(post) {
+            Ok(letter) => self.write(move |connection| inbox::post(connection, &letter)),
+            Err(error) => Pending::ready(Err(error)),
+        }
     }
 
     fn claim(
@@ -140,7 +145,10 @@ impl Store for SqliteStore {
 
     fn append(&self, claim: &Claim, batch: Batch) -> Pending<()> {
         let proof = Proof::from(claim);
-        self.write(move |connection| append::append(connection, &proof, &batch))
+        match Sealed::seal(batch) {
+            Ok(sealed) => self.write(move |connection| append::append(connection, &proof, &sealed)),
+            Err(error) => Pending::ready(Err(error)),
+        }
     }
 
     fn put_command(&self, session: &SessionId, command: Command, at: Timestamp) -> Pending<()> {

@@ -88,7 +88,7 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
         let title = call.tool.clone();
         Checked::Refused(not_made(call, &title, outcome, words))
     };
-    let Found::Tool(tool) = agent.toolset.find(&call.tool) else {
+    let Found::Tool(tool) = agent.kit.toolset.find(&call.tool) else {
         let (code, words) = unknown_tool(agent, &call.tool);
         return refused(Outcome::Failed(code), words);
     };
@@ -111,7 +111,7 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
 
 fn unknown_tool(agent: &Agent, name: &str) -> (ErrorCode, String) {
     let exists = matches!(agent.world.options.tools.find(name), Found::Tool(_));
-    let there_are = agent.toolset.names().join(", ");
+    let there_are = agent.kit.toolset.names().join(", ");
     if exists {
         (
             ErrorCode::ToolNotAllowed,
@@ -129,7 +129,7 @@ fn unknown_tool(agent: &Agent, name: &str) -> (ErrorCode, String) {
 fn together(agent: &Agent, first: Prepared, rest: &mut VecDeque<ToolCall>) -> Vec<Prepared> {
     let mut batch = vec![first];
     while batch.iter().all(|one| one.effect == Effect::ReadOnly)
-        && batch.len() < agent.limits.concurrent_calls
+        && batch.len() < agent.kit.limits.concurrent_calls
     {
         let Some(next) = rest.front() else { break };
         match check(agent, next) {

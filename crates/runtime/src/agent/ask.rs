@@ -36,7 +36,7 @@ pub(super) async fn ask(agent: &mut Agent) -> Result<Option<End>, Error> {
                 keep_partial(agent, &model, said);
                 return Ok(Some(end));
             }
-            Attempt::Failed(error) if !error.is_retryable() || attempt >= agent.limits.retries => {
+            Attempt::Failed(error) if !error.is_retryable() || attempt >= agent.kit.limits.retries => {
                 return Ok(Some(End::Failed(error.problem())));
             }
             Attempt::Failed(error) => {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rooftree_protocol::{AgentDefinition, EventBody, Limits, Problem, RunStatus, event::NoticeLevel};
+use rooftree_protocol::{EventBody, Limits, Problem, RunStatus, event::NoticeLevel};
 
 use super::History;
 use crate::world::World;
@@ -40,15 +40,6 @@ impl End {
     pub(crate) fn problem(self) -> Option<Problem> {
         if let Self::Failed(problem) = self { Some(problem) } else { None }
     }
-}
-
-/// A definition's limits, with what the runtime was told instead.
-pub(crate) fn effective(world: &World, definition: &AgentDefinition) -> Limits {
-    let mut limits = definition.limits.clone();
-    limits.max_turns = world.options.max_turns.unwrap_or(limits.max_turns);
-    limits.run_timeout_secs =
-        world.options.run_timeout.map_or(limits.run_timeout_secs, |limit| limit.as_secs());
-    limits
 }
 
 /// How long the run may go on; none if for ever.

@@ -29,7 +29,7 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         return Ok(Permitted::No(format!("[auto-rejected: nobody can be asked] {reason}")));
     }
     let id = PermissionId::from_entropy(agent.world.entropy());
-    let patience = Duration::from_secs(agent.limits.permission_ttl_secs);
+    let patience = Duration::from_secs(agent.kit.limits.permission_ttl_secs);
     let until = agent.world.now().after(patience);
     let expired = agent.world.options.clock.sleep(patience);
     let rule = suggested_rule(agent, one);

@@ -24,10 +24,10 @@ pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt:
     Request {
         model: model.choice.model.clone(),
         effort: model.choice.effort,
-        agent: agent.name.clone(),
+        agent: agent.kit.name.clone(),
         system: agent.system.clone(),
         messages: agent.history.messages(),
-        tools: agent.specs.clone(),
+        tools: agent.kit.specs.clone(),
         attempt,
     }
 }

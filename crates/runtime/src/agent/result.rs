@@ -41,7 +41,7 @@ pub(super) fn keep(
 
 /// A text a model should not read in one go: head and tail stay, the whole goes into a blob.
 fn cut(agent: &Agent, part: Part, full: &mut Option<BlobId>) -> Part {
-    let limit = agent.limits.result_chars;
+    let limit = agent.kit.limits.result_chars;
     match part {
         Part::Text { text } if output::is_long(&text, limit) => {
             let blob = blob_id(text.as_bytes());

@@ -19,7 +19,7 @@ pub(super) async fn run(agent: &mut Agent) -> Result<End, Error> {
         take_in(agent).await?;
         let ended = match agent.ending.take() {
             Some(end) => Some(end),
-            None => match decide(&agent.history, &agent.limits) {
+            None => match decide(&agent.history, &agent.kit.limits) {
                 Next::Ask => ask(agent).await?,
                 Next::Act(calls) => act(agent, calls).await?,
                 Next::End(end) => Some(end),

@@ -8,7 +8,11 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{claims::Proof, column, inbox};
+use super::{
+    claims::Proof,
+    column,
+    inbox::{self, Letter},
+};
 use crate::{Batch, Error, chain, failpoint};
 
 /// What of a session's row an append looks at and moves on.
@@ -28,17 +32,47 @@ struct Lanes {
     done: u64,
 }
 
+/// A batch, spelled out by whoever appends, so that the writer does not have to.
+pub(crate) struct Sealed {
+    batch: Batch,
+    data: Vec<String>,
+    letters: Vec<Letter>,
+}
+
+impl Sealed {
+    pub(crate) fn seal(mut batch: Batch) -> Result<Self, Error> {
+        let letters =
+            std::mem::take(&mut batch.posts).into_iter().map(Letter::seal).collect::<Result<_, _>>()?;
+        let data = batch.events.iter().map(spell).collect::<Result<_, _>>()?;
+        Ok(Self { batch, data, letters })
+    }
+}
+
+/// An event's body as it is spelled in JSON.
+#[derive(Deserialize)]
+struct Spelled<'a> {
+    #[serde(borrow)]
+    data: &'a RawValue,
+}
+
+fn spell(event: &Event) -> Result<String, Error> {
+    let body = serde_json::to_string(&event.body)?;
+    Ok(serde_json::from_str::<Spelled<'_>>(&body)?.data.get().to_owned())
+}
+
 /// Appends a batch, whole or not at all.
-pub(crate) fn append(connection: &Connection, proof: &Proof, batch: &Batch) -> Result<(), Error> {
+pub(crate) fn append(connection: &Connection, proof: &Proof, sealed: &Sealed) -> Result<(), Error> {
+    let batch = &sealed.batch;
     let mut place = hold(connection, proof)?;
     take(connection, &mut place, batch)?;
     finish(&mut place, batch)?;
-    for event in &batch.events {
-        write(connection, proof, &mut place, event)?;
+    for (event, data) in batch.events.iter().zip(&sealed.data) {
+        fit(&place, proof, event)?;
+        write(connection, &mut place, event, data)?;
     }
     move_on(connection, &place, batch)?;
-    for post in &batch.posts {
-        inbox::post(connection, post)?;
+    for letter in &sealed.letters {
+        inbox::post(connection, letter)?;
     }
     Ok(())
 }
@@ -131,25 +165,19 @@ fn finish(place: &mut Place, batch: &Batch) -> Result<(), Error> {
     Ok(())
 }
 
-/// An event's body as it is spelled in JSON.
-#[derive(Deserialize)]
-struct Spelled<'a> {
-    #[serde(borrow)]
-    data: &'a RawValue,
+/// An event must be durable, of this session, and the next one.
+fn fit(place: &Place, proof: &Proof, event: &Event) -> Result<(), Error> {
+    let seq = place.head + 1;
+    let is_next = event.id == Some(seq) || failpoint::is_without("fence");
+    if is_next && event.session == proof.session && event.body.is_durable() {
+        return Ok(());
+    }
+    let (name, id) = (event.body.name(), event.id);
+    Err(Error::OutOfOrder(format!("{name} numbered {id:?} of {} where {seq} is next", event.session)))
 }
 
-fn write(connection: &Connection, proof: &Proof, place: &mut Place, event: &Event) -> Result<(), Error> {
+fn write(connection: &Connection, place: &mut Place, event: &Event, data: &str) -> Result<(), Error> {
     let seq = place.head + 1;
-    let fits = event.id == Some(seq) || failpoint::is_without("fence");
-    if !fits || event.session != proof.session || !event.body.is_durable() {
-        let (name, id) = (event.body.name(), event.id);
-        return Err(Error::OutOfOrder(format!(
-            "{name} numbered {id:?} of {} where {seq} is next",
-            event.session
-        )));
-    }
-    let body = serde_json::to_string(&event.body)?;
-    let data = serde_json::from_str::<Spelled<'_>>(&body)?.data.get();
     let name = event.body.name();
     let hash = chain::link(&place.hash, seq, name, data);
     connection

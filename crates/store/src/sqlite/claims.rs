@@ -118,7 +118,7 @@ pub(crate) fn release(connection: &Connection, proof: &Proof) -> Result<(), Erro
     let given = connection
         .prepare_cached(
             "UPDATE session SET token = NULL, lease = NULL, owner_host = NULL, owner_boot = NULL, owner_pid = NULL,
-                 owner_started = NULL, attempts = CASE WHEN run IS NULL THEN 0 ELSE attempts END
+                 owner_started = NULL, attempts = 0
              WHERE id = ?1 AND fence = ?2 AND token = ?3",
         )?
         .execute(params![proof.session.as_str(), column::signed(proof.fence), proof.token])?;

@@ -6,8 +6,21 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{column, sessions};
 use crate::{Error, InboxItem, Post, Posted, failpoint};
 
+/// A post, spelled out by whoever posts, so that the writer does not have to.
+pub(crate) struct Letter {
+    post: Post,
+    text: String,
+}
+
+impl Letter {
+    pub(crate) fn seal(post: Post) -> Result<Self, Error> {
+        Ok(Self { text: serde_json::to_string(&post.message)?, post })
+    }
+}
+
 /// Gives a message the next place of its lane, or finds the one its key has already.
-pub(crate) fn post(connection: &Connection, post: &Post) -> Result<Posted, Error> {
+pub(crate) fn post(connection: &Connection, letter: &Letter) -> Result<Posted, Error> {
+    let post = &letter.post;
     let (number, posted, taken) = lane(connection, &post.session, post.lane)?;
     let known = repeated(connection, number, &post.key)?;
     if let Some(first) = known.as_ref()
@@ -34,7 +47,7 @@ pub(crate) fn post(connection: &Connection, post: &Post) -> Result<Posted, Error
             key,
             post.message.id.as_str(),
             post.message.silent,
-            serde_json::to_string(&post.message)?,
+            letter.text,
         ])?;
     let count = match post.lane {
         Lane::Mail => "UPDATE session SET mail_posted = ?2 WHERE number = ?1",

@@ -109,23 +109,34 @@ fn work_off(connection: &Connection, queued: &mpsc::Receiver<Box<dyn Operation>>
     }
 }
 
-/// Commits a group as one. If that fails for a reason that may be one member's alone (it
-/// needs more space than there is), each gets its own commit and its own answer.
+/// How the members of a group are kept from each other.
+#[derive(Clone, Copy)]
+enum Care {
+    /// Not at all: one refusal refuses the group. A savepoint costs a copy of every page it
+    /// sees changed, and refusals are rare, so this is tried first.
+    Together,
+    /// Each has a savepoint: one that is refused leaves no trace and harms nobody.
+    Apart,
+}
+
+/// Commits a group as one. If even with savepoints that fails, the reason may be one member's
+/// alone (it needs more space than there is): then each gets its own commit and its own answer.
 fn commit_group(connection: &Connection, mut group: Vec<Box<dyn Operation>>) {
-    let outcome = commit(connection, &mut group);
+    let mut outcome = commit(connection, &mut group, Care::Together);
+    if outcome.is_err() && group.len() > 1 {
+        outcome = commit(connection, &mut group, Care::Apart);
+    }
     if outcome.is_ok() || group.len() == 1 {
         return group.into_iter().for_each(|operation| operation.answer(outcome.clone()));
     }
     for operation in group {
-        let mut alone = [operation];
-        let outcome = commit(connection, &mut alone);
-        alone.into_iter().for_each(|operation| operation.answer(outcome.clone()));
+        commit_group(connection, vec![operation]);
     }
 }
 
-fn commit(connection: &Connection, group: &mut [Box<dyn Operation>]) -> Result<(), Error> {
+fn commit(connection: &Connection, group: &mut [Box<dyn Operation>], care: Care) -> Result<(), Error> {
     patiently(|| connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]))?;
-    let outcome = attempt_all(connection, group).and_then(|()| {
+    let outcome = attempt_all(connection, group, care).and_then(|()| {
         failpoint::reach("commit.before");
         patiently(|| connection.prepare_cached("COMMIT")?.execute([]))?;
         failpoint::reach("commit.after");
@@ -138,19 +149,26 @@ fn commit(connection: &Connection, group: &mut [Box<dyn Operation>]) -> Result<(
     outcome
 }
 
-/// Each operation gets a savepoint: one that is refused leaves no trace and harms nobody.
-fn attempt_all(connection: &Connection, group: &mut [Box<dyn Operation>]) -> Result<(), Error> {
-    let say = |sql: &str| connection.prepare_cached(sql)?.execute([]);
+fn attempt_all(connection: &Connection, group: &mut [Box<dyn Operation>], care: Care) -> Result<(), Error> {
     for operation in group {
-        say("SAVEPOINT operation")?;
-        if let Err(refusal) = operation.attempt(connection) {
-            if connection.is_autocommit() {
-                return Err(refusal);
-            }
-            say("ROLLBACK TO operation")?;
+        match care {
+            Care::Together => operation.attempt(connection)?,
+            Care::Apart => attempt_apart(connection, operation.as_mut())?,
         }
-        say("RELEASE operation")?;
     }
+    Ok(())
+}
+
+fn attempt_apart(connection: &Connection, operation: &mut dyn Operation) -> Result<(), Error> {
+    let say = |sql: &str| connection.prepare_cached(sql)?.execute([]);
+    say("SAVEPOINT operation")?;
+    if let Err(refusal) = operation.attempt(connection) {
+        if connection.is_autocommit() {
+            return Err(refusal);
+        }
+        say("ROLLBACK TO operation")?;
+    }
+    say("RELEASE operation")?;
     Ok(())
 }
 
@@ -232,7 +250,7 @@ mod tests {
         let (mut group, mut answers) = queued(vec!["one".to_owned()]);
         let asked = &mut answers[0];
         connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        attempt_all(&connection, &mut group).unwrap();
+        attempt_all(&connection, &mut group, Care::Together).unwrap();
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(std::future::Future::poll(std::pin::Pin::new(asked), &mut context).is_pending());
         connection.execute_batch("COMMIT").unwrap();
