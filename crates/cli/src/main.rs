@@ -1,1 +1,38 @@
-fn main(){}
+//! The program: reads what was typed, does it, and says in one place what went wrong.
+//!
+//! Everything that knows a terminal, a settings file or an environment variable lives in this
+//! crate; the crates below are given plain data. One command is one file in `commands/`.
+
+mod arguments;
+mod assemble;
+mod commands;
+mod environment;
+mod exit;
+mod failure;
+mod settings;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use rooftree_protocol::{ErrorCode, Problem};
+
+use crate::{arguments::Invocation, environment::Environment, exit::Exit};
+
+fn main() -> ExitCode {
+    let invocation = Invocation::parse_from(arguments::spelled_out(std::env::args_os()));
+    let environment = Environment::read(&invocation.everywhere);
+    let done = environment.and_then(|environment| perform(invocation, &environment));
+    done.unwrap_or_else(|problem| failure::tell(&problem)).into()
+}
+
+/// One thread drives everything that waits; the store and the tools bring their own threads.
+fn perform(invocation: Invocation, environment: &Environment) -> Result<Exit, Problem> {
+    let waiting = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        Problem::new(ErrorCode::Internal, "cannot start the program's event loop").cause(error.to_string())
+    })?;
+    let done = waiting.block_on(commands::execute(invocation.command, environment));
+    // A thread that still reads standard input must not keep the program from ending.
+    waiting.shutdown_background();
+    done
+}

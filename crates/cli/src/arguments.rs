@@ -1,0 +1,98 @@
+//! What can be typed: the tree of commands and the options that hold for all of them.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::commands;
+
+/// Agents that keep what they did: run them, watch them, go on where they stopped.
+#[derive(Debug, Parser)]
+#[command(name = "rooftree", version, arg_required_else_help = true, max_term_width = 100)]
+pub struct Invocation {
+    #[command(flatten)]
+    pub everywhere: Everywhere,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options every command takes.
+#[derive(Args, Clone, Debug)]
+pub struct Everywhere {
+    /// Work in this directory instead of the current one
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// Say only the result
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more; twice for all
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+    /// Never ask anything
+    #[arg(long, global = true)]
+    pub no_input: bool,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR says otherwise
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Send a message to an agent and show what it does
+    #[command(visible_alias = "exec")]
+    Run(commands::run::Arguments),
+    /// See it work: real engine, real tools, scripted model; no key, no network
+    Demo(commands::demo::Arguments),
+    /// List, read, fork, export and delete sessions
+    #[command(visible_alias = "session")]
+    Sessions(commands::sessions::Arguments),
+    /// Check that everything is in order
+    Doctor(commands::doctor::Arguments),
+    /// Show the tools agents can use
+    #[command(visible_alias = "tool")]
+    Tools(commands::tools::Arguments),
+    /// Print a script that completes commands in your shell
+    Completions(commands::completions::Arguments),
+    /// Print the version
+    Version(commands::version::Arguments),
+}
+
+/// `rooftree -p …` is short for `rooftree run …`.
+pub fn spelled_out(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut typed: Vec<OsString> = typed.collect();
+    if let Some(first) = typed.get_mut(1)
+        && *first == "-p"
+    {
+        *first = "run".into();
+    }
+    typed
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_tree_of_commands_is_well_formed() {
+        Invocation::command().debug_assert();
+    }
+
+    #[test]
+    fn a_leading_p_means_run() {
+        let typed = ["rooftree", "-p", "hello"].into_iter().map(OsString::from);
+        assert!(matches!(Invocation::parse_from(spelled_out(typed)).command, Command::Run(_)));
+    }
+}

@@ -1,0 +1,75 @@
+//! Puts the parts together: store, models, tools, agents, policy.
+
+use std::{sync::Arc, time::Duration};
+
+use rooftree_protocol::{ModelChoice, PermissionMode};
+use rooftree_providers::{Catalog, scripted};
+use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock};
+use rooftree_store::Store;
+use rooftree_tools::{Policy, Processes, Rule, Toolset};
+
+use crate::{commands::demo, environment::Environment, settings::Settings};
+
+/// What was asked for on the command line; it goes before what the settings say.
+#[derive(Debug, Default)]
+pub struct Wishes {
+    /// The model for agents and sessions that name none.
+    pub model: Option<ModelChoice>,
+    pub mode: Option<PermissionMode>,
+    pub allow: Vec<Rule>,
+    pub deny: Vec<Rule>,
+    pub max_turns: Option<u32>,
+    pub timeout: Option<Duration>,
+}
+
+/// Everything that was read and found, before anything runs.
+pub struct Plan {
+    pub store: Arc<dyn Store>,
+    pub catalog: Catalog,
+    pub settings: Settings,
+    pub wishes: Wishes,
+    pub asking: Asking,
+}
+
+impl Plan {
+    /// A runtime with everything in it.
+    pub fn start(self) -> Runtime {
+        let Self { store, catalog, settings, wishes, asking } = self;
+        let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
+        Runtime::start(Options {
+            store,
+            clock: Arc::new(SystemClock),
+            catalog,
+            tools: tools(&processes),
+            processes,
+            definitions: Definitions::builtin(),
+            policy: Policy {
+                mode: wishes.mode.or(settings.mode).unwrap_or_default(),
+                allow: wishes.allow.into_iter().chain(settings.allow).collect(),
+                deny: wishes.deny.into_iter().chain(settings.deny).collect(),
+            },
+            asking,
+            default_model: wishes.model.or(settings.model),
+            max_turns: wishes.max_turns.or(settings.max_turns),
+            run_timeout: wishes.timeout.or(settings.timeout).map(in_whole_seconds),
+        })
+    }
+}
+
+/// The models there are.
+pub fn catalog(environment: &Environment) -> Catalog {
+    let sleeper: scripted::Sleeper = Arc::new(|pause| SystemClock.sleep(pause));
+    Catalog::default()
+        .with("scripted", scripted::opener(&environment.cwd, sleeper.clone()))
+        .with(demo::PROVIDER, demo::opener(sleeper))
+}
+
+/// The tools there are.
+pub fn tools(processes: &Arc<Processes>) -> Toolset {
+    rooftree_tools::builtin(processes.clone())
+}
+
+/// The runtime counts whole seconds, and none of them would mean no limit.
+fn in_whole_seconds(limit: Duration) -> Duration {
+    Duration::from_secs(limit.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX))
+}

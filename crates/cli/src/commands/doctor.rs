@@ -1,0 +1,15 @@
+//! Checks that everything is in order.
+
+use clap::Args;
+use rooftree_protocol::Problem;
+
+use crate::{environment::Environment, exit::Exit};
+
+/// Options of this command.
+#[derive(Args, Debug)]
+pub struct Arguments {}
+
+/// Does it.
+pub async fn execute(_arguments: Arguments, _environment: &Environment) -> Result<Exit, Problem> {
+    Ok(Exit::DONE)
+}

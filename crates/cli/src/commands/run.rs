@@ -1,0 +1,216 @@
+//! Sends a message to an agent and shows what it does, until it is done.
+
+mod asker;
+mod attachment;
+mod begin;
+mod finish;
+mod follow;
+mod input;
+mod outcome;
+mod prompt;
+mod report;
+mod sources;
+mod target;
+mod watch;
+
+use std::{ffi::OsString, io::IsTerminal, path::PathBuf, time::Duration};
+
+use clap::{Args, ValueEnum};
+use rooftree_protocol::{ErrorCode, ModelChoice, PermissionMode, Problem};
+use rooftree_runtime::Asking;
+use rooftree_tools::Rule;
+
+pub use self::{
+    begin::Errand,
+    finish::Manner,
+    follow::{Job, follow},
+    report::Report,
+    target::Target,
+};
+use self::prompt::Said;
+use crate::{
+    assemble::{self, Plan, Wishes},
+    environment::{Environment, variable},
+    exit::Exit,
+    settings,
+    terminal::view,
+};
+
+/// Options of `rooftree run`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// What to say; `-` reads it from standard input, `@FILE` attaches a file
+    #[arg(value_name = "PROMPT|-|@FILE")]
+    pub words: Vec<OsString>,
+    /// The model to think with, e.g. scripted/FILE.toml; also ROOFTREE_MODEL
+    #[arg(short, long, value_name = "PROVIDER/MODEL")]
+    pub model: Option<ModelChoice>,
+    /// The agent to talk to
+    #[arg(short, long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Go on with this session: its id, the end of its id, or its name
+    #[arg(short, long, value_name = "ID|NAME", conflicts_with = "latest")]
+    pub session: Option<String>,
+    /// Go on with the latest session in this directory
+    #[arg(long = "continue")]
+    pub latest: bool,
+    /// Replies of the model before the run is ended
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_turns: Option<u32>,
+    /// Time before the run is ended, e.g. 90s or 10m
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub timeout: Option<Duration>,
+    /// How much may happen without asking
+    #[arg(long, value_name = "MODE", value_parser = permission_mode)]
+    pub permission_mode: Option<PermissionMode>,
+    /// Allow without asking, e.g. 'Bash(git log *)'; may be repeated
+    #[arg(long, value_name = "RULE")]
+    pub allow: Vec<Rule>,
+    /// Never allow; may be repeated
+    #[arg(long, value_name = "RULE")]
+    pub deny: Vec<Rule>,
+    /// What is written to standard output
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output_format: OutputFormat,
+    /// What is read from standard input
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub input_format: InputFormat,
+    /// With stream-json: also write text as it comes
+    #[arg(long)]
+    pub include_deltas: bool,
+    /// Also write the answer to this file
+    #[arg(long, value_name = "FILE")]
+    pub last_message: Option<PathBuf>,
+}
+
+/// What is written to standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// The answer
+    #[default]
+    Text,
+    /// One object at the end
+    Json,
+    /// One event per line, then the object
+    StreamJson,
+}
+
+/// What is read from standard input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum InputFormat {
+    /// The prompt, or what belongs below it
+    #[default]
+    Text,
+    /// One wish per line: user, steer, permission, cancel
+    StreamJson,
+}
+
+/// Does it.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let mut report = Report::new(&arguments);
+    let done = attempt(&arguments, environment, &mut report).await;
+    if let Err(problem) = &done {
+        report.failed(problem);
+    }
+    done
+}
+
+async fn attempt(
+    arguments: &Arguments,
+    environment: &Environment,
+    report: &mut Report,
+) -> Result<Exit, Problem> {
+    // Everything that can be wrong with what was typed is found before anything is stored.
+    let settings = settings::load(environment)?;
+    let said = prompt::gather(arguments, environment)?;
+    let store = environment.store()?;
+    let target = target::find(arguments, environment, &*store).await?;
+    let catalog = assemble::catalog(environment);
+    let wishes = wishes(arguments, environment)?;
+    let named = arguments.model.clone().map(|model| with_whole_path(model, environment));
+    catalog.open(&target.model(named.as_ref(), wishes.model.as_ref().or(settings.model.as_ref()))?)?;
+    let asking = asking(arguments, environment);
+    let remarks = settings.remarks.clone();
+    let target = target.using(named, wishes.model.as_ref(), &*store).await?;
+    let errand = match said {
+        Said::Nothing if arguments.input_format == InputFormat::StreamJson => Errand::Lines,
+        Said::Nothing => Errand::Resume,
+        Said::Message(message) => Errand::Post(message.parts(&*store).await?),
+    };
+    let runtime = Plan { store, catalog, settings, wishes, asking: asking.in_runtime() }.start();
+    let job = Job { errand, target, asking, remarks, input: arguments.input_format };
+    match follow(&runtime.handle(), job, view_for(arguments, environment), report).await {
+        Ok(left) => Ok(left.leave(runtime).await),
+        Err(problem) => {
+            runtime.stop().await;
+            Err(problem)
+        }
+    }
+}
+
+/// How somebody can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Nobody can.
+    Nobody,
+    /// A person at the terminal.
+    Person,
+    /// A program that answers with lines.
+    Program,
+}
+
+impl Asked {
+    fn in_runtime(self) -> Asking {
+        if self == Self::Nobody { Asking::Nobody } else { Asking::Client }
+    }
+}
+
+fn asking(arguments: &Arguments, environment: &Environment) -> Asked {
+    let is_person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    match arguments.input_format {
+        InputFormat::StreamJson => Asked::Program,
+        InputFormat::Text if is_person && !environment.everywhere.no_input => Asked::Person,
+        InputFormat::Text => Asked::Nobody,
+    }
+}
+
+/// Where events go to standard output, they need not be told on standard error too.
+fn view_for(arguments: &Arguments, environment: &Environment) -> Box<dyn view::View> {
+    let detail = match (arguments.output_format, view::detail(environment)) {
+        (OutputFormat::StreamJson, view::Detail::Usual) => view::Detail::Quiet,
+        (_, detail) => detail,
+    };
+    view::choose(environment, detail)
+}
+
+fn wishes(arguments: &Arguments, environment: &Environment) -> Result<Wishes, Problem> {
+    let from_variable = variable("ROOFTREE_MODEL").or_else(|| variable("ROOFTREE_DEFAULT_MODEL"));
+    let model: Option<ModelChoice> = from_variable.as_deref().map(str::parse).transpose()?;
+    Ok(Wishes {
+        model: model.map(|model| with_whole_path(model, environment)),
+        mode: arguments.permission_mode,
+        allow: arguments.allow.clone(),
+        deny: arguments.deny.clone(),
+        max_turns: arguments.max_turns,
+        timeout: arguments.timeout,
+    })
+}
+
+/// A session remembers its model; a script must be found again from any other directory.
+fn with_whole_path(mut model: ModelChoice, environment: &Environment) -> ModelChoice {
+    if model.provider == "scripted" {
+        let path = environment.cwd.join(&model.model);
+        model.model = path.canonicalize().unwrap_or(path).to_string_lossy().into_owned();
+    }
+    model
+}
+
+fn permission_mode(text: &str) -> Result<PermissionMode, String> {
+    let modes = ["plan", "ask", "accept-edits", "auto", "bypass"];
+    serde_json::from_value(text.into()).map_err(|_| format!("choose one of {}", modes.join(", ")))
+}
+
+/// A mistake in what was typed.
+fn usage(message: impl Into<String>) -> Problem {
+    Problem::new(ErrorCode::InvalidArguments, message)
+}

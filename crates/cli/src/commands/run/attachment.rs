@@ -1,0 +1,93 @@
+//! A file that goes along with a message: short text inside it, pictures and the rest beside it.
+
+use std::{fs, path::Path};
+
+use rooftree_protocol::{Limits, Part, Problem};
+use rooftree_store::Store;
+
+use super::usage;
+
+/// Text up to this size is put into the message itself.
+const INLINE_BYTES: usize = 64 * 1024;
+
+/// A file that was read.
+#[derive(Debug)]
+pub struct Attachment {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+impl Attachment {
+    /// Reads a file; whatever is wrong with it is said before anything is stored.
+    pub fn read(directory: &Path, path: &Path) -> Result<Self, Problem> {
+        let name = path.display().to_string();
+        let place = directory.join(path);
+        let refused = |why: String| usage(format!("cannot attach {name}")).cause(why);
+        let metadata = fs::metadata(&place).map_err(|error| {
+            refused(error.to_string()).fix("check the path; words that begin with @ go inside the prompt's quotes")
+        })?;
+        let limit = Limits::default().attachment_bytes;
+        if metadata.is_dir() {
+            return Err(refused("it is a directory".into()).fix("name its files, or let the agent look with -C DIR"));
+        }
+        if !metadata.is_file() {
+            return Err(refused("it is not a regular file".into()));
+        }
+        if metadata.len() > limit {
+            let why = format!("it has {} bytes, and {limit} are allowed", metadata.len());
+            return Err(refused(why).fix("let the agent read the part that matters"));
+        }
+        let bytes = fs::read(&place).map_err(|error| refused(error.to_string()))?;
+        Ok(Self { name, bytes })
+    }
+
+    /// What is posted; bytes that do not go into the message are put into the store.
+    pub async fn part(self, store: &dyn Store) -> Result<Part, Problem> {
+        if self.bytes.len() <= INLINE_BYTES
+            && let Ok(text) = std::str::from_utf8(&self.bytes)
+            && !text.contains('\0')
+        {
+            let name = self.name.replace('"', "'");
+            return Ok(Part::text(format!("<file name=\"{name}\">\n{}\n</file>", text.trim_end_matches('\n'))));
+        }
+        let (media_type, bytes) = (media_type(&self.bytes), self.bytes.len() as u64);
+        let blob = store.put_blob(self.bytes).await.map_err(|error| error.problem())?;
+        Ok(if media_type.starts_with("image/") {
+            Part::Image { blob, media_type: media_type.into(), bytes }
+        } else {
+            Part::File { blob, name: self.name, media_type: media_type.into(), bytes }
+        })
+    }
+}
+
+/// What bytes are, by how they begin.
+fn media_type(bytes: &[u8]) -> &'static str {
+    match bytes {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => "image/png",
+        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => "image/gif",
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
+        [b'%', b'P', b'D', b'F', b'-', ..] => "application/pdf",
+        _ if std::str::from_utf8(bytes).is_ok() => "text/plain",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_their_content() {
+        let table: [(&[u8], &str); 5] = [
+            (b"\x89PNG\r\n\x1a\n....", "image/png"),
+            (b"\xff\xd8\xff\xe0", "image/jpeg"),
+            (b"RIFF1234WEBPVP8 ", "image/webp"),
+            (b"plain words", "text/plain"),
+            (b"\x00\xff\xfe", "application/octet-stream"),
+        ];
+        for (bytes, expected) in table {
+            assert_eq!(media_type(bytes), expected);
+        }
+    }
+}

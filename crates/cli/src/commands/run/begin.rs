@@ -1,0 +1,161 @@
+//! Sends what there is to say and starts to watch; from here on the message cannot be lost.
+
+use rooftree_protocol::{
+    Command, Event, EventBody, MessageId, Origin, Part, Problem, Session, SessionId,
+    command::{Address, Delivery, Reply},
+    event,
+};
+use rooftree_runtime::{Clock, Filter, Handle, Subscription, SystemClock};
+use rooftree_store::Owner;
+use tokio::sync::mpsc;
+
+use super::{
+    input::{Typed, Wish},
+    target::Target,
+    usage,
+    watch::Watch,
+};
+
+/// What is to be done in a session.
+#[derive(Debug)]
+pub enum Errand {
+    /// Say this.
+    Post(Vec<Part>),
+    /// Go on with what is unfinished.
+    Resume,
+    /// Do what the lines of standard input say.
+    Lines,
+}
+
+/// A session that is being watched.
+pub struct Begun {
+    pub session: Session,
+    pub subscription: Subscription,
+    pub watch: Watch,
+    /// Whether the journal will not tell that the session was opened.
+    pub is_known: bool,
+    /// What people should know before anything else.
+    pub remarks: Vec<String>,
+}
+
+/// Begins. Lines of standard input are read until one says something, if nothing else does.
+pub async fn begin(
+    handle: &Handle,
+    target: Target,
+    errand: Errand,
+    lines: Option<&mut mpsc::Receiver<Typed>>,
+) -> Result<Begun, Problem> {
+    match (target, errand, lines) {
+        (Target::New(new), errand, lines) => {
+            let (parts, key, remarks) = match (errand, lines) {
+                (Errand::Post(parts), _) => (parts, None, Vec::new()),
+                (_, Some(lines)) => first_words(lines).await?,
+                (_, None) => return Err(usage("there is nothing to say")),
+            };
+            let (id, message) = post(handle, Address::Create(new), parts, key, Delivery::Queue).await?;
+            // The agent cannot have said anything yet: its claim is still to be granted.
+            let subscription = handle.subscribe(Filter { session: id.clone(), after: 0 });
+            let mut watch = Watch::default();
+            watch.await_message(message);
+            Ok(Begun { session: session(handle, &id).await?, subscription, watch, is_known: false, remarks })
+        }
+        (Target::Known(known), errand, _) => {
+            let remarks = held_elsewhere(handle, &known.id).await?.into_iter().collect();
+            let known = session(handle, &known.id).await?;
+            let subscription = handle.subscribe(Filter { session: known.id.clone(), after: known.head });
+            let watch = start_known(handle, &known.id, errand).await?;
+            Ok(Begun { session: known, subscription, watch, is_known: true, remarks })
+        }
+    }
+}
+
+async fn start_known(handle: &Handle, id: &SessionId, errand: Errand) -> Result<Watch, Problem> {
+    let mut watch = Watch::default();
+    match errand {
+        Errand::Post(parts) => {
+            let (_, message) = post(handle, Address::Id { id: id.clone() }, parts, None, Delivery::Queue).await?;
+            watch.await_message(message);
+        }
+        Errand::Resume => {
+            if !is_unfinished(handle, id).await? {
+                return Ok(watch);
+            }
+            watch = Watch::for_anything();
+            handle.send(Command::Resume { session: id.clone() }).await.map_err(|error| error.problem())?;
+        }
+        Errand::Lines => {}
+    }
+    Ok(watch)
+}
+
+/// Posts a message of the person or program that started us.
+pub async fn post(
+    handle: &Handle,
+    to: Address,
+    parts: Vec<Part>,
+    key: Option<String>,
+    delivery: Delivery,
+) -> Result<(SessionId, MessageId), Problem> {
+    let command = Command::Post { to, parts, origin: Origin::User, key, delivery };
+    match handle.send(command).await.map_err(|error| error.problem())? {
+        Reply::Accepted { session, message, .. } => Ok((session, message)),
+        other => Err(Problem::new(
+            rooftree_protocol::ErrorCode::Internal,
+            format!("a message was answered with {other:?}"),
+        )),
+    }
+}
+
+/// Whether a session has a run open or mail waiting.
+pub async fn is_unfinished(handle: &Handle, id: &SessionId) -> Result<bool, Problem> {
+    Ok(handle.store().unfinished().await.map_err(|error| error.problem())?.contains(id))
+}
+
+/// What `session.opened` says, for a session that was opened long ago.
+pub fn opened(session: &Session) -> Event {
+    Event {
+        v: event::VERSION,
+        id: None,
+        ts: SystemClock.now(),
+        session: session.id.clone(),
+        run: None,
+        parent_run: None,
+        agent: session.agent.clone(),
+        body: EventBody::SessionOpened {
+            agent: session.agent.clone(),
+            name: session.name.clone(),
+            forked_from: session.forked_from.clone(),
+        },
+    }
+}
+
+async fn session(handle: &Handle, id: &SessionId) -> Result<Session, Problem> {
+    let found = handle.store().session(id).await.map_err(|error| error.problem())?;
+    found.ok_or_else(|| rooftree_store::Error::NoSession(id.clone()).problem())
+}
+
+async fn held_elsewhere(handle: &Handle, id: &SessionId) -> Result<Option<String>, Problem> {
+    let us = Owner::this_process();
+    let owner = handle.store().owner(id).await.map_err(|error| error.problem())?;
+    let owner = owner.filter(|owner| *owner != us && !owner.is_dead_for(&us));
+    Ok(owner.map(|owner| {
+        format!("process {} on {} is at work on this session; what you say is queued and followed", owner.pid, owner.host)
+    }))
+}
+
+/// The first message among the lines; what cannot be used before there is a session is said.
+async fn first_words(
+    lines: &mut mpsc::Receiver<Typed>,
+) -> Result<(Vec<Part>, Option<String>, Vec<String>), Problem> {
+    let mut remarks = Vec::new();
+    while let Some(typed) = lines.recv().await {
+        match typed {
+            Typed::Wish(Wish::User { text, key }) => return Ok((vec![Part::text(text)], key, remarks)),
+            Typed::Wish(Wish::Steer { text }) => return Ok((vec![Part::text(text)], None, remarks)),
+            Typed::Wish(_) => remarks.push("a line before the first message had nothing to act on".into()),
+            Typed::Nonsense(what) => remarks.push(what),
+            Typed::End => break,
+        }
+    }
+    Err(usage("there is nothing to say").cause("standard input ended before any message"))
+}

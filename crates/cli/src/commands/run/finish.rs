@@ -1,0 +1,140 @@
+//! Says what came of it: the answer, what was refused, what it cost, how to go on.
+
+use rooftree_protocol::{ErrorCode, Event, EventBody, Problem, RunStatus, SessionId, Usage, event::RunEnd};
+use rooftree_runtime::Runtime;
+
+use super::{
+    Asked,
+    follow::{Ended, Following},
+    outcome::Outcome,
+};
+use crate::{
+    exit::{Asking, Exit},
+    failure,
+    terminal::{
+        line::{Line, Look},
+        wording,
+    },
+};
+
+/// How the program leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// With which number.
+    pub exit: Exit,
+    /// Which session it leaves.
+    pub session: SessionId,
+    pub manner: Manner,
+}
+
+/// Whether anything is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// Everything that runs is stopped in order first.
+    InOrder,
+    /// Nothing is waited for.
+    AtOnce,
+}
+
+impl Left {
+    /// Stops the runtime, unless nothing is to be waited for: what was running can be resumed.
+    pub async fn leave(self, runtime: Runtime) -> Exit {
+        if self.manner == Manner::InOrder {
+            runtime.stop().await;
+        }
+        self.exit
+    }
+}
+
+/// Says it on both streams.
+pub fn finish(mut following: Following<'_>, ended: Ended) -> Result<Left, Problem> {
+    following.view.finish();
+    let outcome = outcome(&following, &ended);
+    if let Some(outcome) = &outcome {
+        let shown = following.view.has_shown_answer();
+        following.report.result(outcome, shown)?;
+    }
+    let mut lines = Vec::new();
+    if let Some(outcome) = &outcome {
+        if following.asking == Asked::Nobody {
+            lines.extend(wording::denials(&outcome.end.denials));
+        }
+        if let Some(problem) = &outcome.end.error {
+            lines.extend(failure::in_words(problem).lines().map(|line| Line::of(Look::Bad, line)));
+        }
+        lines.push(wording::summary(&outcome.end, &following.session.id));
+    }
+    lines.push(last_words(&following, &ended, outcome.as_ref()));
+    following.view.conclude(&lines);
+    let exit = match (&ended, &outcome) {
+        _ if following.report.is_closed() => Exit::CLOSED_PIPE,
+        (Ended::AtOnce(exit) | Ended::Paused(exit), _) => *exit,
+        (Ended::Done, Some(outcome)) => outcome.exit,
+        (Ended::Done, None) => Exit::DONE,
+    };
+    let manner = if matches!(ended, Ended::AtOnce(_)) { Manner::AtOnce } else { Manner::InOrder };
+    Ok(Left { exit, session: following.session.id.clone(), manner })
+}
+
+/// The end of the run; one that was left has none yet and is told as interrupted.
+fn outcome(following: &Following<'_>, ended: &Ended) -> Option<Outcome> {
+    let asking = if following.asking == Asked::Nobody { Asking::Nobody } else { Asking::Somebody };
+    let watch = &following.watch;
+    let (run, end, exit) = match (ended, &watch.ended) {
+        (Ended::Done, None) => return None,
+        (Ended::Done, Some((run, end))) => {
+            (Some(run.clone()), end.clone(), following.stopping.unwrap_or(Exit::for_run(end, asking)))
+        }
+        (Ended::AtOnce(exit) | Ended::Paused(exit), _) => (watch.run().cloned(), left(watch.text.clone(), &watch.by_model), *exit),
+    };
+    Some(Outcome {
+        session: following.session.clone(),
+        run,
+        model: watch.model.clone(),
+        by_model: watch.by_model.clone(),
+        end,
+        exit,
+    })
+}
+
+fn left(text: String, by_model: &std::collections::BTreeMap<String, Usage>) -> RunEnd {
+    let usage = by_model.values().fold(Usage::none(), |mut sum, used| {
+        sum += *used;
+        sum
+    });
+    RunEnd {
+        status: RunStatus::Interrupted,
+        text,
+        turns: 0,
+        calls: 0,
+        usage,
+        duration_ms: 0,
+        files: Vec::new(),
+        denials: Vec::new(),
+        error: None,
+    }
+}
+
+fn last_words(following: &Following<'_>, ended: &Ended, outcome: Option<&Outcome>) -> Line {
+    let id = &following.session.id;
+    let resume = format!("rooftree run -s {}", wording::short(id));
+    let words = match (ended, outcome) {
+        (Ended::Paused(_), _) => format!("  the run is kept; it goes on with: {resume}"),
+        (Ended::AtOnce(_), _) if following.watch.is_working() => format!("  left at once; it goes on with: {resume}"),
+        (Ended::AtOnce(_), _) => format!("  your message stays queued; follow it with: {resume}"),
+        (Ended::Done, None) => format!("nothing is unfinished; say something with: {}", wording::how_to_continue(id)),
+        (Ended::Done, Some(_)) => format!("  go on with: {}", wording::how_to_continue(id)),
+    };
+    Line::of(Look::Dim, words)
+}
+
+/// The agent could not go on, and no run will end to say so.
+pub fn agent_stopped(event: &Event) -> Option<Problem> {
+    match &event.body {
+        EventBody::Notice { code, message, hint, .. } if event.id.is_none() && code == "agent_stopped" => {
+            let problem = Problem::new(ErrorCode::StoreFailed, message.clone());
+            Some(hint.clone().map_or(problem.clone(), |hint| problem.fix(hint)))
+        }
+        _ => None,
+    }
+}

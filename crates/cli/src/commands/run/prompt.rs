@@ -1,0 +1,115 @@
+//! What is said: words, standard input, attached files, put together before anything is stored.
+
+use std::{
+    ffi::OsStr,
+    io::{IsTerminal, Read},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
+
+use rooftree_protocol::{Limits, Part, Problem};
+use rooftree_store::Store;
+
+use super::{Arguments, InputFormat, attachment::Attachment, usage};
+use crate::environment::Environment;
+
+/// What there is to say.
+#[derive(Debug)]
+pub enum Said {
+    /// Nothing: what is unfinished goes on.
+    Nothing,
+    Message(Message),
+}
+
+/// A message that is not stored yet.
+#[derive(Debug)]
+pub struct Message {
+    text: String,
+    attachments: Vec<Attachment>,
+}
+
+impl Message {
+    /// The parts to post; bytes are put into the store.
+    pub async fn parts(self, store: &dyn Store) -> Result<Vec<Part>, Problem> {
+        let mut parts = Vec::new();
+        if !self.text.is_empty() {
+            parts.push(Part::text(self.text));
+        }
+        for attachment in self.attachments {
+            parts.push(attachment.part(store).await?);
+        }
+        Ok(parts)
+    }
+}
+
+/// Puts together what was typed, what stands on standard input and what is attached.
+pub fn gather(arguments: &Arguments, environment: &Environment) -> Result<Said, Problem> {
+    let mut words = Vec::new();
+    let mut attachments = Vec::new();
+    let mut dash = false;
+    for word in &arguments.words {
+        if word == "-" {
+            dash = true;
+        } else if let Some(path) = attached(word, &environment.cwd) {
+            attachments.push(Attachment::read(&environment.cwd, path)?);
+        } else {
+            let word = word.to_str().ok_or_else(|| usage("the prompt is not valid UTF-8"))?;
+            words.push(word.to_owned());
+        }
+    }
+    let prompt = words.join(" ").trim().to_owned();
+    let below = if reads_input(arguments, environment, dash) { read_input()? } else { String::new() };
+    let text = match (prompt.is_empty(), below.trim().is_empty()) {
+        (_, true) => prompt,
+        (true, false) => below.trim_end().to_owned(),
+        (false, false) => format!("{prompt}\n\n<stdin>\n{}\n</stdin>", below.trim_end()),
+    };
+    if !text.is_empty() || !attachments.is_empty() {
+        return Ok(Said::Message(Message { text, attachments }));
+    }
+    let may_be_silent = arguments.session.is_some() || arguments.latest;
+    if may_be_silent || arguments.input_format == InputFormat::StreamJson {
+        return Ok(Said::Nothing);
+    }
+    Err(usage("there is nothing to say").fix("rooftree run \"…\", or pipe the message in, or --continue"))
+}
+
+/// `@path`, unless it is a phrase that merely begins with `@` and names no file.
+fn attached<'a>(word: &'a OsStr, directory: &Path) -> Option<&'a Path> {
+    let path = Path::new(OsStr::from_bytes(word.as_bytes().strip_prefix(b"@")?));
+    let is_phrase = word.as_bytes().iter().any(u8::is_ascii_whitespace) && !directory.join(path).exists();
+    (!is_phrase && !path.as_os_str().is_empty()).then_some(path)
+}
+
+fn reads_input(arguments: &Arguments, environment: &Environment, dash: bool) -> bool {
+    let piped = !std::io::stdin().is_terminal() && !environment.everywhere.no_input;
+    arguments.input_format == InputFormat::Text && (dash || piped)
+}
+
+fn read_input() -> Result<String, Problem> {
+    let limit = Limits::default().attachment_bytes;
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes);
+    match read {
+        Ok(count) if count as u64 > limit => Err(usage(format!("standard input is longer than {limit} bytes"))
+            .fix("put it into a file and attach it with @FILE, or let the agent read it")),
+        // A closed standard input is an empty one.
+        Err(_) => Ok(String::new()),
+        Ok(_) => String::from_utf8(bytes)
+            .map_err(|_| usage("standard input is not text").fix("attach it instead: @FILE")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_at_sign_attaches_unless_it_begins_a_phrase() {
+        let nowhere = Path::new("/nonexistent");
+        let table = [("@a.txt", Some("a.txt")), ("@a b c", None), ("@", None), ("mail@x.org", None)];
+        for (word, path) in table {
+            assert_eq!(attached(OsStr::new(word), nowhere), path.map(Path::new), "{word}");
+        }
+    }
+}

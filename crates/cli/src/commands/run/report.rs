@@ -1,0 +1,109 @@
+//! Writes to standard output what a run is asked to write there, and nothing else.
+
+use std::{
+    fs,
+    io::{IsTerminal, Write, stdout},
+    path::PathBuf,
+};
+
+use rooftree_protocol::{ErrorCode, Event, EventBody, Problem};
+use serde_json::Value;
+
+use super::{
+    Arguments, OutputFormat,
+    outcome::{self, Outcome},
+};
+use crate::terminal::clean::clean;
+
+/// Standard output during a run.
+pub struct Report {
+    format: OutputFormat,
+    with_deltas: bool,
+    last_message: Option<PathBuf>,
+    /// Whoever read it has gone.
+    closed: bool,
+    done: bool,
+}
+
+impl Report {
+    /// Writes what the arguments say.
+    pub fn new(arguments: &Arguments) -> Self {
+        Self {
+            format: arguments.output_format,
+            with_deltas: arguments.include_deltas,
+            last_message: arguments.last_message.clone(),
+            closed: false,
+            done: false,
+        }
+    }
+
+    /// Writes only the answer.
+    pub fn of_text() -> Self {
+        Self { format: OutputFormat::Text, with_deltas: false, last_message: None, closed: false, done: false }
+    }
+
+    /// Whether nobody reads any more.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Something happened.
+    pub fn event(&mut self, event: &Event) {
+        let is_delta = matches!(
+            event.body,
+            EventBody::MessageDelta { .. } | EventBody::ThinkingDelta { .. } | EventBody::ToolOutput { .. }
+        );
+        if self.format == OutputFormat::StreamJson && (self.with_deltas || !is_delta) {
+            match serde_json::to_string(event) {
+                Ok(line) => self.line(&line),
+                Err(_) => self.closed = true,
+            }
+        }
+    }
+
+    /// The run is over. The answer is not printed twice on one terminal.
+    pub fn result(&mut self, outcome: &Outcome, has_been_shown: bool) -> Result<(), Problem> {
+        self.done = true;
+        if let Some(path) = &self.last_message {
+            fs::write(path, &outcome.end.text).map_err(|error| {
+                Problem::new(ErrorCode::InvalidArguments, format!("cannot write {}", path.display()))
+                    .cause(error.to_string())
+            })?;
+        }
+        match self.format {
+            OutputFormat::Text => self.answer(&outcome.end.text, has_been_shown),
+            OutputFormat::Json | OutputFormat::StreamJson => self.object(&outcome.to_json()),
+        }
+        Ok(())
+    }
+
+    /// It failed before there was a result: programs get an object all the same.
+    pub fn failed(&mut self, problem: &Problem) {
+        if !self.done && self.format != OutputFormat::Text {
+            self.object(&outcome::failed(problem));
+        }
+    }
+
+    fn answer(&mut self, text: &str, has_been_shown: bool) {
+        let is_terminal = stdout().is_terminal();
+        if text.is_empty() || (is_terminal && has_been_shown) {
+            return;
+        }
+        let text = text.trim_end_matches('\n');
+        if is_terminal { self.line(&clean(text)) } else { self.line(text) }
+    }
+
+    fn object(&mut self, object: &Value) {
+        self.line(&object.to_string());
+    }
+
+    /// One line, or one text, and a line end; in one write.
+    fn line(&mut self, text: &str) {
+        if self.closed {
+            return;
+        }
+        let mut out = stdout().lock();
+        let written = out.write_all(format!("{text}\n").as_bytes()).and_then(|()| out.flush());
+        self.closed = written.is_err();
+    }
+}

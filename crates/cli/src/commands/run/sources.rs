@@ -1,0 +1,110 @@
+//! Everything that can wake whoever follows a run, as one stream.
+
+use std::{sync::Arc, time::Duration};
+
+use rooftree_protocol::{ErrorCode, Event, Problem};
+use rooftree_runtime::Subscription;
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::mpsc,
+    time::{Interval, MissedTickBehavior, interval},
+};
+
+use super::input::Typed;
+use crate::terminal::keys::Keys;
+
+/// How often a live view is redrawn while nothing happens.
+const TICK: Duration = Duration::from_millis(100);
+/// Events that may wait for a slow terminal; then the subscription re-reads the journal.
+const BACKLOG: usize = 256;
+
+/// Something to react to.
+#[derive(Debug)]
+pub enum Happening {
+    Event(Arc<Event>),
+    /// The events cannot be read any more.
+    Broken(Problem),
+    Key(char),
+    Typed(Typed),
+    Interrupt,
+    Terminate,
+    HangUp,
+    Tick,
+}
+
+/// Where happenings come from.
+pub struct Sources {
+    events: mpsc::Receiver<Result<Arc<Event>, Problem>>,
+    pub keys: Keys,
+    input: Option<mpsc::Receiver<Typed>>,
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+    tick: Interval,
+}
+
+impl Sources {
+    /// Listens to events, to signals, to keys while somebody is asked, and to lines if there are any.
+    pub fn open(subscription: Subscription, input: Option<mpsc::Receiver<Typed>>) -> Result<Self, Problem> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| {
+                Problem::new(ErrorCode::Internal, "cannot listen for signals").cause(error.to_string())
+            })
+        };
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        Ok(Self {
+            events: forward(subscription),
+            keys: Keys::new(),
+            input,
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hang_up: listen(SignalKind::hangup())?,
+            tick,
+        })
+    }
+
+    /// Waits for the next one. Signals come first: whoever wants to stop must not wait.
+    pub async fn next(&mut self) -> Happening {
+        tokio::select! {
+            biased;
+            _ = self.interrupt.recv() => Happening::Interrupt,
+            _ = self.terminate.recv() => Happening::Terminate,
+            _ = self.hang_up.recv() => Happening::HangUp,
+            event = self.events.recv() => match event {
+                Some(Ok(event)) => Happening::Event(event),
+                Some(Err(problem)) => Happening::Broken(problem),
+                None => Happening::Broken(Problem::new(ErrorCode::Internal, "the events ended")),
+            },
+            key = self.keys.next() => Happening::Key(key),
+            typed = hear(&mut self.input) => Happening::Typed(typed),
+            _ = self.tick.tick() => Happening::Tick,
+        }
+    }
+}
+
+async fn hear(input: &mut Option<mpsc::Receiver<Typed>>) -> Typed {
+    let Some(lines) = input else { return std::future::pending().await };
+    match lines.recv().await {
+        Some(typed) => typed,
+        None => {
+            *input = None;
+            std::future::pending().await
+        }
+    }
+}
+
+/// A task of its own: the subscription's patience must not be cut short by every tick.
+fn forward(mut subscription: Subscription) -> mpsc::Receiver<Result<Arc<Event>, Problem>> {
+    let (tx, rx) = mpsc::channel(BACKLOG);
+    tokio::spawn(async move {
+        loop {
+            let event = subscription.next().await.map_err(|error| error.problem());
+            let is_broken = event.is_err();
+            if tx.send(event).await.is_err() || is_broken {
+                return;
+            }
+        }
+    });
+    rx
+}

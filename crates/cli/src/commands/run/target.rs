@@ -1,0 +1,109 @@
+//! Which session is meant: a new one, a named one, or the latest in this directory.
+
+use rooftree_protocol::{ErrorCode, ModelChoice, Problem, Session, command::NewSession};
+use rooftree_runtime::Definitions;
+use rooftree_store::{SessionFilter, SessionPatch, Store};
+
+use super::{Arguments, usage};
+use crate::environment::Environment;
+
+/// Ends of ids shorter than this are not accepted: they would soon mean another session.
+const SHORTEST_END: usize = 4;
+
+/// The session a message goes to.
+#[derive(Debug)]
+pub enum Target {
+    New(NewSession),
+    Known(Box<Session>),
+}
+
+/// Finds it; opens nothing.
+pub async fn find(arguments: &Arguments, environment: &Environment, store: &dyn Store) -> Result<Target, Problem> {
+    let session = match &arguments.session {
+        Some(name) => Some(called(name, store).await?),
+        None if arguments.latest => Some(latest(environment, store).await?),
+        None => None,
+    };
+    let Some(session) = session else {
+        let agent = arguments.agent.as_deref().unwrap_or("lead");
+        let agent = Definitions::builtin().find(agent)?.name.clone();
+        return Ok(Target::New(NewSession { agent, cwd: environment.cwd.clone(), name: None, model: None }));
+    };
+    match &arguments.agent {
+        Some(agent) if !agent.eq_ignore_ascii_case(&session.agent) => {
+            Err(usage(format!("session {} belongs to agent `{}`, not `{agent}`", session.id, session.agent))
+                .fix("leave out --agent, or leave out --session to open a new one"))
+        }
+        _ => Ok(Target::Known(Box::new(session))),
+    }
+}
+
+impl Target {
+    /// The model that will be used: the one named now, the session's, the definition's, the default.
+    pub fn model(&self, named: Option<&ModelChoice>, default: Option<&ModelChoice>) -> Result<ModelChoice, Problem> {
+        let (agent, own) = match self {
+            Self::New(new) => (&new.agent, None),
+            Self::Known(session) => (&session.agent, session.model.as_deref().map(str::parse).transpose()?),
+        };
+        let defined = Definitions::builtin().find(agent)?.model.clone();
+        named.cloned().or(own).or(defined).or_else(|| default.cloned()).ok_or_else(|| no_model(agent))
+    }
+
+    /// The same session, thinking with the model named now. A new one also keeps the default of
+    /// this moment, because the variable it came from may not be set the next time.
+    pub async fn using(
+        self,
+        named: Option<ModelChoice>,
+        default: Option<&ModelChoice>,
+        store: &dyn Store,
+    ) -> Result<Self, Problem> {
+        match (self, named) {
+            (Self::New(new), named) => Ok(Self::New(NewSession { model: named.or_else(|| default.cloned()), ..new })),
+            (Self::Known(session), Some(model)) => {
+                let patch = SessionPatch { model: Some(Some(model.to_string())), ..SessionPatch::default() };
+                let session = store.update(&session.id, patch).await.map_err(|error| error.problem())?;
+                Ok(Self::Known(Box::new(session)))
+            }
+            (known, None) => Ok(known),
+        }
+    }
+}
+
+fn no_model(agent: &str) -> Problem {
+    let looked = "looked at --model, ROOFTREE_MODEL, ROOFTREE_DEFAULT_MODEL and `model` in config.toml";
+    Problem::new(ErrorCode::Unauthorized, format!("no usable model for agent `{agent}`"))
+        .cause(format!("none was named\n({looked})"))
+        .fix("rooftree run -m scripted/FILE.toml …   works without a key\nrooftree demo   shows it at work")
+}
+
+async fn called(name: &str, store: &dyn Store) -> Result<Session, Problem> {
+    let filter = SessionFilter { called: Some(name.to_owned()), limit: 3, ..SessionFilter::default() };
+    let mut found = store.sessions(filter).await.map_err(|error| error.problem())?;
+    let is_named = |session: &Session| session.name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name));
+    if let Some(at) = found.iter().position(is_named) {
+        return Ok(found.swap_remove(at));
+    }
+    let missing = || {
+        Problem::new(ErrorCode::SessionNotFound, format!("there is no session `{name}`"))
+            .fix("rooftree sessions list shows what there is")
+    };
+    if name.len() < SHORTEST_END {
+        return Err(missing().cause(format!("the end of an id must have at least {SHORTEST_END} characters")));
+    }
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (Some(_), false) => Err(usage(format!("several sessions end with `{name}`")).fix("write more of the id")),
+        (None, _) => Err(missing()),
+    }
+}
+
+async fn latest(environment: &Environment, store: &dyn Store) -> Result<Session, Problem> {
+    let cwd = Some(environment.cwd.clone());
+    let filter = SessionFilter { cwd, top_level: Some(true), limit: 1, ..SessionFilter::default() };
+    let found = store.sessions(filter).await.map_err(|error| error.problem())?.pop();
+    found.ok_or_else(|| {
+        let here = environment.cwd.display();
+        Problem::new(ErrorCode::SessionNotFound, format!("there is no session in {here} to continue"))
+            .fix("leave out --continue to open one; rooftree sessions list shows those elsewhere")
+    })
+}

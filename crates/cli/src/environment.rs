@@ -1,0 +1,89 @@
+//! What the program was started with: where its files are, where to work, how to speak.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_store::{SqliteStore, Store};
+
+use crate::arguments::{Color, Everywhere};
+
+/// Everything a command needs to know about its surroundings.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// Where to work: absolute, without links.
+    pub cwd: PathBuf,
+    /// Where sessions are kept.
+    pub database: PathBuf,
+    /// Where the user's settings are.
+    pub settings: PathBuf,
+    /// As typed.
+    pub everywhere: Everywhere,
+}
+
+impl Environment {
+    /// Reads flags and variables; touches no file but the working directory.
+    pub fn read(everywhere: &Everywhere) -> Result<Self, Problem> {
+        let cwd = working_directory(everywhere.cwd.as_deref())?;
+        let home = variable("ROOFTREE_HOME").map(|home| cwd_of_process().join(home));
+        let below = |xdg: &str, fallback: &str| match &home {
+            Some(home) => Ok(home.clone()),
+            None => xdg_directory(xdg, fallback),
+        };
+        Ok(Self {
+            cwd,
+            database: below("XDG_DATA_HOME", ".local/share")?.join("rooftree.db"),
+            settings: below("XDG_CONFIG_HOME", ".config")?.join("config.toml"),
+            everywhere: everywhere.clone(),
+        })
+    }
+
+    /// Opens the database; makes it if it is not there.
+    pub fn store(&self) -> Result<Arc<dyn Store>, Problem> {
+        Ok(Arc::new(SqliteStore::open(&self.database).map_err(|error| error.problem())?))
+    }
+
+    /// Whether to colour what goes to a stream that is a terminal or not.
+    pub fn colours(&self, is_terminal: bool) -> bool {
+        match self.everywhere.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto if variable("NO_COLOR").is_some() => false,
+            Color::Auto if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+            Color::Auto => is_terminal && variable("TERM").is_none_or(|term| term != "dumb"),
+        }
+    }
+}
+
+/// A variable that is set and not empty.
+pub fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn cwd_of_process() -> PathBuf {
+    env::current_dir().unwrap_or_default()
+}
+
+fn working_directory(asked: Option<&Path>) -> Result<PathBuf, Problem> {
+    let directory = asked.unwrap_or(Path::new("."));
+    let found = directory.canonicalize().ok().filter(|found| found.is_dir());
+    found.ok_or_else(|| {
+        Problem::new(ErrorCode::InvalidArguments, format!("cannot work in `{}`", directory.display()))
+            .cause("there is no such directory, or it cannot be entered")
+            .fix("name an existing one with -C DIR")
+    })
+}
+
+fn xdg_directory(variable_name: &str, below_home: &str) -> Result<PathBuf, Problem> {
+    // The XDG rules say that a relative path there is to be ignored.
+    let named = variable(variable_name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = named.or_else(|| Some(PathBuf::from(variable("HOME")?).join(below_home)));
+    base.map(|base| base.join("rooftree")).ok_or_else(|| {
+        Problem::new(ErrorCode::InvalidConfig, "cannot tell where to keep sessions")
+            .cause(format!("neither HOME nor {variable_name} is set"))
+            .fix("set ROOFTREE_HOME to a directory")
+    })
+}

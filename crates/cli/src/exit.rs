@@ -1,0 +1,162 @@
+//! Exit codes: the one place where what happened becomes a number.
+
+use std::process::ExitCode;
+
+use rooftree_protocol::{ErrorCode, RunStatus, event::RunEnd};
+
+/// A number for whoever started the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit(pub u8);
+
+impl Exit {
+    /// Finished.
+    pub const DONE: Self = Self(0);
+    /// The work failed.
+    pub const FAILED: Self = Self(1);
+    /// Wrong usage.
+    pub const USAGE: Self = Self(2);
+    /// A setting or a definition is wrong.
+    pub const CONFIG: Self = Self(3);
+    /// A key is missing or refused.
+    pub const CREDENTIALS: Self = Self(4);
+    /// The model cannot be had.
+    pub const UNAVAILABLE: Self = Self(5);
+    /// Something needed permission and nobody could give it.
+    pub const PERMISSION: Self = Self(6);
+    /// A limit was reached.
+    pub const LIMIT: Self = Self(7);
+    /// No such session, agent, task or run.
+    pub const NOT_FOUND: Self = Self(8);
+    /// Busy or locked.
+    pub const BUSY: Self = Self(9);
+    /// Stopped by Ctrl-C.
+    pub const INTERRUPTED: Self = Self(130);
+    /// The terminal went away; what was running can be resumed.
+    pub const HUNG_UP: Self = Self(129);
+    /// Nobody reads the output any more.
+    pub const CLOSED_PIPE: Self = Self(141);
+    /// Ended by SIGTERM; what was running can be resumed.
+    pub const TERMINATED: Self = Self(143);
+
+    /// The number for a failure.
+    pub fn for_error(code: ErrorCode) -> Self {
+        match code {
+            ErrorCode::InvalidArguments => Self::USAGE,
+            ErrorCode::InvalidConfig => Self::CONFIG,
+            ErrorCode::Unauthorized => Self::CREDENTIALS,
+            ErrorCode::ProviderUnavailable => Self::UNAVAILABLE,
+            ErrorCode::ToolDenied | ErrorCode::InteractionUnavailable => Self::PERMISSION,
+            ErrorCode::LimitReached => Self::LIMIT,
+            ErrorCode::SessionNotFound
+            | ErrorCode::AgentNotFound
+            | ErrorCode::TaskNotFound
+            | ErrorCode::ToolNotFound => Self::NOT_FOUND,
+            ErrorCode::SessionBusy | ErrorCode::InboxFull => Self::BUSY,
+            ErrorCode::Cancelled => Self::INTERRUPTED,
+            _ => Self::FAILED,
+        }
+    }
+}
+
+/// Whether somebody could have been asked for permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asking {
+    Somebody,
+    Nobody,
+}
+
+impl Exit {
+    /// The number for how a run ended.
+    pub fn for_run(end: &RunEnd, asking: Asking) -> Self {
+        match end.status {
+            RunStatus::Completed if asking == Asking::Nobody && !end.denials.is_empty() => Self::PERMISSION,
+            RunStatus::Completed => Self::DONE,
+            RunStatus::Failed => match end.error.as_ref().map(|problem| Self::for_error(problem.code)) {
+                // Wrong usage is what was typed, not what happened in a run.
+                None | Some(Self::DONE | Self::USAGE) => Self::FAILED,
+                Some(exit) => exit,
+            },
+            RunStatus::Cancelled => Self::INTERRUPTED,
+            RunStatus::MaxTurns | RunStatus::Budget | RunStatus::TimedOut => Self::LIMIT,
+            RunStatus::Interrupted => Self::FAILED,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rooftree_protocol::{CallId, Problem, Usage, event::Denial};
+
+    use super::*;
+
+    fn end(status: RunStatus, error: Option<ErrorCode>) -> RunEnd {
+        RunEnd {
+            status,
+            text: String::new(),
+            turns: 1,
+            calls: 0,
+            usage: Usage::none(),
+            duration_ms: 0,
+            files: Vec::new(),
+            denials: Vec::new(),
+            error: error.map(|code| Problem::new(code, "x")),
+        }
+    }
+
+    #[test]
+    fn every_way_a_run_ends_has_its_number() {
+        let table = [
+            (RunStatus::Completed, None, 0),
+            (RunStatus::Failed, None, 1),
+            (RunStatus::Failed, Some(ErrorCode::Internal), 1),
+            (RunStatus::Failed, Some(ErrorCode::ScriptExhausted), 1),
+            (RunStatus::Failed, Some(ErrorCode::InvalidArguments), 1),
+            (RunStatus::Failed, Some(ErrorCode::InvalidConfig), 3),
+            (RunStatus::Failed, Some(ErrorCode::Unauthorized), 4),
+            (RunStatus::Failed, Some(ErrorCode::ProviderUnavailable), 5),
+            (RunStatus::Failed, Some(ErrorCode::LimitReached), 7),
+            (RunStatus::Cancelled, None, 130),
+            (RunStatus::MaxTurns, None, 7),
+            (RunStatus::Budget, None, 7),
+            (RunStatus::TimedOut, None, 7),
+            (RunStatus::Interrupted, None, 1),
+        ];
+        for (status, error, code) in table {
+            assert_eq!(Exit::for_run(&end(status, error), Asking::Nobody), Exit(code), "{status:?} {error:?}");
+        }
+    }
+
+    #[test]
+    fn a_denial_counts_only_if_nobody_could_be_asked() {
+        let denial = Denial { call: CallId::from_entropy(1), tool: "Write".into(), title: "x".into(), reason: "".into() };
+        let denied = RunEnd { denials: vec![denial.clone()], ..end(RunStatus::Completed, None) };
+        assert_eq!(Exit::for_run(&denied, Asking::Nobody), Exit::PERMISSION);
+        assert_eq!(Exit::for_run(&denied, Asking::Somebody), Exit::DONE);
+        let capped = RunEnd { denials: vec![denial], ..end(RunStatus::MaxTurns, None) };
+        assert_eq!(Exit::for_run(&capped, Asking::Nobody), Exit::LIMIT);
+    }
+
+    #[test]
+    fn every_failure_before_a_run_has_its_number() {
+        let table = [
+            (ErrorCode::InvalidArguments, 2),
+            (ErrorCode::InvalidConfig, 3),
+            (ErrorCode::Unauthorized, 4),
+            (ErrorCode::ProviderUnavailable, 5),
+            (ErrorCode::ToolDenied, 6),
+            (ErrorCode::SessionNotFound, 8),
+            (ErrorCode::AgentNotFound, 8),
+            (ErrorCode::SessionBusy, 9),
+            (ErrorCode::StoreFailed, 1),
+        ];
+        for (code, number) in table {
+            assert_eq!(Exit::for_error(code), Exit(number), "{code:?}");
+        }
+    }
+}

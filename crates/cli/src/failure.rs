@@ -1,0 +1,28 @@
+//! Says what went wrong: what failed, why, what to do.
+
+use std::io::Write;
+
+use rooftree_protocol::Problem;
+
+use crate::exit::Exit;
+
+/// A problem in the form people read.
+pub fn in_words(problem: &Problem) -> String {
+    let mut text = format!("error[{}]: {}\n", problem.code.number(), problem.message);
+    let mut add = |label: &str, what: &Option<String>| {
+        for (number, line) in what.iter().flat_map(|what| what.lines()).enumerate() {
+            let label = if number == 0 { label } else { "" };
+            text.push_str(&format!("  {label:<7}{line}\n"));
+        }
+    };
+    add("cause:", &problem.cause);
+    add("fix:", &problem.fix);
+    text
+}
+
+/// Says it on standard error; the number is for whoever started the program.
+pub fn tell(problem: &Problem) -> Exit {
+    // Nobody reads standard error any more: there is nobody left to tell.
+    let _ = std::io::stderr().write_all(in_words(problem).as_bytes());
+    Exit::for_error(problem.code)
+}

@@ -1,0 +1,126 @@
+//! What `config.toml` says: the user's, and the project's, which may only narrow what is permitted.
+
+mod nearest;
+mod read;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rooftree_protocol::{ModelChoice, PermissionMode, Problem};
+use rooftree_tools::Rule;
+
+use crate::environment::Environment;
+
+/// What was set, with what had to be ignored.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// The model for agents and sessions that name none.
+    pub model: Option<ModelChoice>,
+    /// How much may happen without asking.
+    pub mode: Option<PermissionMode>,
+    /// Rules that allow.
+    pub allow: Vec<Rule>,
+    /// Rules that refuse.
+    pub deny: Vec<Rule>,
+    /// Turns per run.
+    pub max_turns: Option<u32>,
+    /// Time per run.
+    pub timeout: Option<Duration>,
+    /// What people should know about these settings.
+    pub remarks: Vec<String>,
+}
+
+/// Reads what there is. No file is no settings.
+pub fn load(environment: &Environment) -> Result<Settings, Problem> {
+    let user = read::file(&environment.settings)?.unwrap_or_default();
+    let Some(path) = project_file(&environment.cwd).filter(|path| *path != environment.settings) else {
+        return Ok(user);
+    };
+    match read::file(&path)? {
+        Some(project) => Ok(user.narrowed_by(project, &path)),
+        None => Ok(user),
+    }
+}
+
+impl Settings {
+    /// Invariant: whatever a project says, no more is permitted with it than without it. A
+    /// folder that was merely downloaded must not decide what happens on this machine.
+    fn narrowed_by(mut self, project: Self, path: &Path) -> Self {
+        let here = path.display();
+        let own_mode = self.mode.unwrap_or_default();
+        match project.mode {
+            Some(mode) if mode > own_mode => self.remarks.push(format!(
+                "permission.mode in {here} is ignored: a project cannot permit more than you do"
+            )),
+            Some(mode) => self.mode = Some(mode),
+            None => {}
+        }
+        if !project.allow.is_empty() {
+            self.remarks.push(format!(
+                "permission.allow in {here} is ignored: a project cannot permit more than you do"
+            ));
+        }
+        self.deny.extend(project.deny);
+        self.model = project.model.or(self.model);
+        self.max_turns = smaller(self.max_turns, project.max_turns);
+        self.timeout = smaller(self.timeout, project.timeout);
+        self.remarks.extend(project.remarks);
+        self
+    }
+}
+
+fn smaller<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// The nearest `.rooftree/config.toml` from here up to the root of the repository.
+fn project_file(directory: &Path) -> Option<PathBuf> {
+    for place in directory.ancestors() {
+        let file = place.join(".rooftree/config.toml");
+        if file.is_file() {
+            return Some(file);
+        }
+        if place.join(".git").exists() {
+            return None;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(text: &str) -> Settings {
+        read::text(text, Path::new("config.toml")).unwrap()
+    }
+
+    #[test]
+    fn a_project_narrows_and_never_widens() {
+        let user = settings("[permission]\nmode = 'accept-edits'\nallow = ['Bash(ls)']\n[limits]\nmax_turns = 10");
+        let project = settings(
+            "model = 'scripted/x.toml'\n[permission]\nmode = 'bypass'\nallow = ['Bash']\ndeny = ['Write']\n\
+             [limits]\nmax_turns = 99\ntimeout = '1m'",
+        );
+        let both = user.narrowed_by(project, Path::new("p"));
+        assert_eq!(both.mode, Some(PermissionMode::AcceptEdits));
+        assert_eq!(both.allow, [Rule::parse("Bash(ls)").unwrap()]);
+        assert_eq!(both.deny, [Rule::parse("Write").unwrap()]);
+        assert_eq!((both.max_turns, both.timeout), (Some(10), Some(Duration::from_secs(60))));
+        assert_eq!(both.model.unwrap().to_string(), "scripted/x.toml");
+        assert_eq!(both.remarks.len(), 2);
+    }
+
+    #[test]
+    fn a_project_may_ask_for_less_than_the_usual_mode() {
+        let both = Settings::default().narrowed_by(settings("permission.mode = 'plan'"), Path::new("p"));
+        assert_eq!(both.mode, Some(PermissionMode::Plan));
+        let both = Settings::default().narrowed_by(settings("permission.mode = 'auto'"), Path::new("p"));
+        assert_eq!(both.mode, None);
+    }
+}

@@ -1,0 +1,166 @@
+//! The card that asks a person about one call, and what each key means.
+
+use rooftree_protocol::{
+    Answer, Effect, EventBody, PermissionDecision, PermissionId, PermissionScope,
+};
+
+use super::{
+    clean::clean,
+    line::{Line, Look},
+};
+
+/// Lines of a diff shown on a card; more are counted.
+const DETAIL_SHOWN: usize = 20;
+
+/// A question to a person.
+#[derive(Clone, Debug)]
+pub struct Card {
+    /// Which question.
+    pub id: PermissionId,
+    agent: String,
+    tool: String,
+    title: String,
+    detail: String,
+    effect: Effect,
+    rule: String,
+}
+
+/// What a key means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Settles the question.
+    Answer(Answer),
+    /// Wants to say why not.
+    SayWhy,
+}
+
+impl Card {
+    /// The card for a question; none if the event is none.
+    pub fn from_event(agent: &str, body: &EventBody) -> Option<Self> {
+        let EventBody::PermissionRequested { id, tool, title, detail, effect, rule, .. } = body else { return None };
+        Some(Self {
+            id: id.clone(),
+            agent: agent.to_owned(),
+            tool: tool.clone(),
+            title: title.clone(),
+            detail: detail.clone(),
+            effect: *effect,
+            rule: rule.clone(),
+        })
+    }
+
+    /// The card in lines; `waiting` more questions are behind it.
+    pub fn lines(&self, waiting: usize) -> Vec<Line> {
+        let more = if waiting == 0 { String::new() } else { format!(" (1 of {})", waiting + 1) };
+        let what = match self.effect {
+            Effect::ReadOnly => "look at something",
+            Effect::LocalMutation => "change files",
+            Effect::Destructive => "run something",
+            Effect::RemoteAction => "act on something elsewhere",
+        };
+        let mut lines = vec![
+            Line::of(Look::Warning, "? ")
+                .with(Look::Strong, &self.agent)
+                .with(Look::Plain, format!(" wants to {what}{more}")),
+            Line::of(Look::Strong, format!("  {}", self.tool)).with(Look::Plain, format!(" {}", self.title)),
+        ];
+        lines.extend(self.detail_lines());
+        let key = |line: Line, key: &str, meaning: &str| line.with(Look::Accent, key).with(Look::Plain, meaning);
+        let line = key(Line::of(Look::Plain, "  "), "y", " once   ");
+        let line = key(line, "n", " no   ");
+        lines.push(key(line, "f", " no, and say why"));
+        lines.push(key(Line::of(Look::Plain, "  "), "s", " this session: ").with(Look::Dim, &self.rule));
+        lines
+    }
+
+    fn detail_lines(&self) -> Vec<Line> {
+        let detail = clean(&self.detail);
+        let all: Vec<&str> = detail.lines().collect();
+        let mut lines: Vec<Line> = all.iter().take(DETAIL_SHOWN).map(|line| diff_line(line)).collect();
+        if let Some(more @ 1..) = all.len().checked_sub(DETAIL_SHOWN) {
+            lines.push(Line::of(Look::Dim, format!("    … {more} more lines")));
+        }
+        lines
+    }
+
+    /// Where the answer is typed.
+    pub fn prompt() -> Line {
+        Line::of(Look::Accent, "  › ")
+    }
+
+    /// What a key means; none if nothing.
+    pub fn choice(key: char) -> Option<Choice> {
+        let answer = |decision, scope| Some(Choice::Answer(Answer { decision, scope, because: None }));
+        match key.to_ascii_lowercase() {
+            'y' => answer(PermissionDecision::Allow, PermissionScope::Once),
+            's' => answer(PermissionDecision::Allow, PermissionScope::Session),
+            // A bare Enter must never permit anything.
+            'n' => answer(PermissionDecision::Deny, PermissionScope::Once),
+            'f' => Some(Choice::SayWhy),
+            _ => None,
+        }
+    }
+
+    /// An answer in words.
+    pub fn answered(answer: &Answer) -> Line {
+        match (answer.decision, answer.scope) {
+            (PermissionDecision::Allow, PermissionScope::Once) => Line::of(Look::Good, "yes, once"),
+            (PermissionDecision::Allow, PermissionScope::Session) => Line::of(Look::Good, "yes, this session"),
+            (PermissionDecision::Deny, _) => Line::of(Look::Warning, "no"),
+        }
+    }
+}
+
+fn diff_line(line: &str) -> Line {
+    let look = match line.chars().next() {
+        Some('+') => Look::Good,
+        Some('-') => Look::Bad,
+        Some('@') => Look::Accent,
+        _ => Look::Dim,
+    };
+    Line::of(look, format!("    {line}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use rooftree_protocol::{CallId, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn only_the_keys_on_the_card_mean_something() {
+        let permits = |key| matches!(Card::choice(key), Some(Choice::Answer(Answer { decision: PermissionDecision::Allow, .. })));
+        assert!(permits('y') && permits('Y') && permits('s'));
+        for key in ['\n', '\r', ' ', 'n', 'a', '\u{1b}'] {
+            assert!(!permits(key), "{key:?}");
+        }
+        assert_eq!(Card::choice('f'), Some(Choice::SayWhy));
+    }
+
+    #[test]
+    fn a_card_shows_who_what_and_the_rule_and_obeys_nothing() {
+        let body = EventBody::PermissionRequested {
+            id: PermissionId::from_entropy(1),
+            call: CallId::from_entropy(1),
+            tool: "Bash".into(),
+            title: "rm x\u{1b}[2K".into(),
+            detail: "+ a\n- b".into(),
+            effect: Effect::Destructive,
+            rule: "Bash(rm x)".into(),
+            until: Timestamp(0),
+        };
+        let card = Card::from_event("lead", &body).unwrap();
+        let shown: Vec<String> = card.lines(1).iter().map(|line| line.paint(false)).collect();
+        assert_eq!(
+            shown,
+            [
+                "? lead wants to run something (1 of 2)",
+                "  Bash rm x",
+                "    + a",
+                "    - b",
+                "  y once   n no   f no, and say why",
+                "  s this session: Bash(rm x)",
+            ]
+        );
+    }
+}

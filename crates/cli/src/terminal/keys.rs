@@ -1,0 +1,95 @@
+//! Reads single keys from the terminal while a question is open.
+//!
+//! Only then: between questions the terminal is left as it is, and what was typed before a
+//! question is thrown away, so that no key typed for something else permits anything.
+
+use std::io::Read;
+
+use rustix::termios::{self, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios};
+use tokio::sync::mpsc;
+
+/// How the terminal hands over what is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Each key at once, not shown.
+    Keys,
+    /// Whole lines, shown and editable.
+    Lines,
+}
+
+/// The keyboard. Dropping it leaves the terminal as it was found.
+pub struct Keys {
+    before: Option<Termios>,
+    typed: Option<mpsc::UnboundedReceiver<char>>,
+}
+
+impl Keys {
+    /// Remembers how the terminal is.
+    pub fn new() -> Self {
+        Self { before: termios::tcgetattr(rustix::stdio::stdin()).ok(), typed: None }
+    }
+
+    /// Starts to listen for an answer; earlier keys do not count.
+    pub fn listen(&mut self, mode: Mode) {
+        self.set(mode);
+        let _ = termios::tcflush(rustix::stdio::stdin(), QueueSelector::IFlush);
+        let typed = self.typed.get_or_insert_with(read);
+        while typed.try_recv().is_ok() {}
+    }
+
+    /// Leaves the terminal as it was found.
+    pub fn rest(&self) {
+        self.set(Mode::Lines);
+    }
+
+    /// The next key; waits for ever if nobody listens or nothing can be typed any more.
+    pub async fn next(&mut self) -> char {
+        if let Some(typed) = &mut self.typed
+            && let Some(key) = typed.recv().await
+        {
+            return key;
+        }
+        std::future::pending().await
+    }
+
+    fn set(&self, mode: Mode) {
+        let Some(mut wanted) = self.before.clone() else { return };
+        if mode == Mode::Keys {
+            wanted.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+            wanted.special_codes[SpecialCodeIndex::VMIN] = 1;
+            wanted.special_codes[SpecialCodeIndex::VTIME] = 0;
+        }
+        let _ = termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &wanted);
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        if self.typed.is_some() {
+            self.rest();
+        }
+    }
+}
+
+/// A thread that reads until the program ends: a blocked read cannot be taken back.
+fn read() -> mpsc::UnboundedReceiver<char> {
+    let (tx, rx) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        let mut pending = Vec::new();
+        for byte in std::io::stdin().lock().bytes() {
+            let Ok(byte) = byte else { return };
+            pending.push(byte);
+            let Ok(text) = std::str::from_utf8(&pending) else {
+                if pending.len() >= 4 {
+                    pending.clear();
+                }
+                continue;
+            };
+            if text.chars().any(|key| tx.send(key).is_err()) {
+                return;
+            }
+            pending.clear();
+        }
+    });
+    rx
+}

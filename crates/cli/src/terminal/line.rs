@@ -1,0 +1,139 @@
+//! One line for people: pieces of clean text, each with a look, measured before it is painted.
+
+use anstyle::{AnsiColor, Style};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::clean::clean_line;
+
+/// How a piece looks. Without colours all look the same, so no meaning hangs on it alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    Plain,
+    Dim,
+    Strong,
+    Good,
+    Bad,
+    Warning,
+    Accent,
+}
+
+impl Look {
+    fn style(self) -> Style {
+        match self {
+            Self::Plain => Style::new(),
+            Self::Dim => Style::new().dimmed(),
+            Self::Strong => Style::new().bold(),
+            Self::Good => AnsiColor::Green.on_default(),
+            Self::Bad => AnsiColor::Red.on_default(),
+            Self::Warning => AnsiColor::Yellow.on_default(),
+            Self::Accent => AnsiColor::Cyan.on_default(),
+        }
+    }
+}
+
+/// Pieces of text beside each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line(Vec<(Look, String)>);
+
+impl Line {
+    /// A line of one piece.
+    pub fn of(look: Look, text: impl AsRef<str>) -> Self {
+        Self::default().with(look, text)
+    }
+
+    /// A line of the model's own words, which keep their spaces. They must be clean.
+    pub fn of_text(text: String) -> Self {
+        Self(vec![(Look::Plain, text)])
+    }
+
+    /// Adds a piece; whatever it holds, it stays on this line and is only shown.
+    pub fn with(mut self, look: Look, text: impl AsRef<str>) -> Self {
+        let (text, lead) = (text.as_ref(), leading_spaces(text.as_ref()));
+        let tail = if text.trim().is_empty() { "" } else { trailing_spaces(text) };
+        self.0.push((look, format!("{lead}{}{tail}", clean_line(text))));
+        self
+    }
+
+    /// Columns it takes.
+    pub fn width(&self) -> usize {
+        self.0.iter().map(|(_, text)| text.width()).sum()
+    }
+
+    /// The same line in at most so many columns, with `…` where something was left out.
+    pub fn cut(mut self, columns: usize) -> Self {
+        if self.width() <= columns {
+            return self;
+        }
+        let mut left = columns.saturating_sub(1);
+        for (_, text) in &mut self.0 {
+            let kept = prefix(text, left);
+            left = if kept.len() < text.len() { 0 } else { left - text.width() };
+            text.truncate(kept.len());
+        }
+        if let Some((_, text)) = self.0.iter_mut().rev().find(|(_, text)| !text.is_empty()) {
+            text.push('…');
+        }
+        self
+    }
+
+    /// As bytes for a terminal or a file.
+    pub fn paint(&self, colours: bool) -> String {
+        let mut out = String::new();
+        for (look, text) in &self.0 {
+            if colours && *look != Look::Plain && !text.is_empty() {
+                let style = look.style();
+                out.push_str(&format!("{style}{text}{style:#}"));
+            } else {
+                out.push_str(text);
+            }
+        }
+        out
+    }
+}
+
+fn leading_spaces(text: &str) -> &str {
+    text.get(..text.len() - text.trim_start_matches(' ').len()).unwrap_or_default()
+}
+
+fn trailing_spaces(text: &str) -> &str {
+    text.get(text.trim_end_matches(' ').len()..).unwrap_or_default()
+}
+
+/// As much of the beginning as fits into so many columns.
+pub fn prefix(text: &str, columns: usize) -> &str {
+    let mut taken = 0;
+    for (at, letter) in text.char_indices() {
+        taken += letter.width().unwrap_or(0);
+        if taken > columns {
+            return text.get(..at).unwrap_or_default();
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_by_columns_not_by_letters() {
+        let line = Line::of(Look::Good, "⏺ ").with(Look::Plain, "日本語のファイル").with(Look::Dim, " 3 ms");
+        assert_eq!(line.clone().cut(40).paint(false), "⏺ 日本語のファイル 3 ms");
+        let cut = line.cut(9);
+        assert_eq!(cut.paint(false), "⏺ 日本語…");
+        assert_eq!(cut.width(), 9);
+    }
+
+    #[test]
+    fn nothing_in_a_piece_can_leave_its_line() {
+        let line = Line::of(Look::Plain, "rm x\n\u{1b}[2J ✓ all done");
+        assert_eq!(line.paint(true), "rm x ✓ all done");
+    }
+
+    #[test]
+    fn colours_wrap_pieces_and_are_absent_when_not_wanted() {
+        let line = Line::of(Look::Bad, "no").with(Look::Plain, " way");
+        assert_eq!(line.paint(true), "\u{1b}[31mno\u{1b}[0m way");
+        assert_eq!(line.paint(false), "no way");
+    }
+}

@@ -1,0 +1,76 @@
+//! Shows a run as plain lines: for logs, pipes and terminals that cannot redraw.
+
+use std::io::Write;
+
+use rooftree_protocol::{Event, EventBody, event::StopReason};
+
+use super::{
+    clean::clean,
+    line::{Line, Look},
+    tools,
+    view::{Detail, View},
+    wording,
+};
+
+/// One line per thing that happened; nothing is ever taken back.
+pub struct Plain<W> {
+    out: W,
+    colours: bool,
+    detail: Detail,
+}
+
+impl<W: Write> Plain<W> {
+    /// Writes to this stream.
+    pub fn new(out: W, colours: bool, detail: Detail) -> Self {
+        Self { out, colours, detail }
+    }
+
+    fn print(&mut self, line: &Line) {
+        // A log that is closed must not end the run.
+        let _ = writeln!(self.out, "{}", line.paint(self.colours));
+    }
+
+    fn lines_for(&self, body: &EventBody) -> Vec<Line> {
+        match body {
+            // The text of a reply without calls is the answer: it goes to standard output.
+            EventBody::MessageCompleted(reply) if reply.stop == StopReason::Calls => {
+                clean(&reply.text).lines().map(|line| Line::of_text(line.to_owned())).collect()
+            }
+            EventBody::ToolStarted { tool, input, .. } if self.detail == Detail::Full => {
+                vec![Line::of(Look::Dim, format!("◌ {tool} {input}"))]
+            }
+            EventBody::ToolCompleted(record) => vec![tools::ended(record)],
+            other => wording::remark(other).into_iter().collect(),
+        }
+    }
+}
+
+impl<W: Write> View for Plain<W> {
+    fn show(&mut self, event: &Event) {
+        if self.detail > Detail::Quiet {
+            let lines = self.lines_for(&event.body);
+            lines.iter().for_each(|line| self.print(line));
+        }
+    }
+
+    fn say(&mut self, lines: &[Line]) {
+        lines.iter().for_each(|line| self.print(line));
+    }
+
+    fn ask(&mut self, card: &[Line], prompt: &Line) {
+        self.say(card);
+        let _ = write!(self.out, "{}", prompt.paint(self.colours)).and_then(|()| self.out.flush());
+    }
+
+    fn answered(&mut self, line: &Line) {
+        self.print(line);
+    }
+
+    fn finish(&mut self) {}
+
+    fn conclude(&mut self, lines: &[Line]) {
+        if self.detail > Detail::Quiet {
+            self.say(lines);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Tool calls in one line each: what, on what, how it went, how long it took.
+
+use rooftree_protocol::{
+    Outcome,
+    event::ToolRecord,
+    message::text_of,
+    tool_call::{FileAction, FileNote},
+};
+
+use super::{
+    line::{Line, Look},
+    wording,
+};
+
+/// A call that ended.
+pub fn ended(record: &ToolRecord) -> Line {
+    let (icon, look, word) = match record.outcome {
+        Outcome::Done => ("⏺", Look::Good, ""),
+        Outcome::Failed(_) => ("✗", Look::Bad, " failed"),
+        Outcome::Denied => ("⊘", Look::Warning, " denied"),
+        Outcome::Cancelled => ("■", Look::Warning, " stopped"),
+        Outcome::Unknown => ("?", Look::Warning, " interrupted"),
+    };
+    let mut line = called(Line::of(look, format!("{icon} ")), &record.tool, &record.title);
+    line = changes(line, &record.files).with(look, word);
+    if record.outcome != Outcome::Denied {
+        line = line.with(Look::Dim, format!("  {}", wording::duration(record.duration_ms)));
+    }
+    match record.outcome {
+        Outcome::Failed(_) => line.with(Look::Dim, format!("  {}", first_line(record))),
+        _ => line,
+    }
+}
+
+/// A call that is being made.
+pub fn running(spinner: &str, tool: &str, title: &str, milliseconds: u64) -> Line {
+    let line = called(Line::of(Look::Accent, format!("{spinner} ")), tool, title);
+    line.with(Look::Dim, format!("  {}", wording::duration(milliseconds / 100 * 100)))
+}
+
+fn called(line: Line, tool: &str, title: &str) -> Line {
+    let line = line.with(Look::Strong, tool);
+    // A call that was never understood has nothing but its name.
+    if title == tool || title.is_empty() { line } else { line.with(Look::Plain, format!(" {title}")) }
+}
+
+fn changes(line: Line, files: &[FileNote]) -> Line {
+    let changed = files.iter().filter(|note| note.action == FileAction::Changed);
+    let (added, removed) = changed.fold((0, 0), |(a, r), note| (a + note.added, r + note.removed));
+    if added + removed == 0 {
+        return line;
+    }
+    line.with(Look::Good, format!(" +{added}")).with(Look::Bad, format!(" −{removed}"))
+}
+
+fn first_line(record: &ToolRecord) -> String {
+    text_of(&record.content).lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use rooftree_protocol::{CallId, ErrorCode, Part};
+
+    use super::*;
+
+    fn record(outcome: Outcome) -> ToolRecord {
+        ToolRecord {
+            call: CallId::from_entropy(1),
+            tool: "Read".into(),
+            title: "src/x.rs".into(),
+            outcome,
+            content: vec![Part::text("there is no such file\nmore")],
+            duration_ms: 3,
+            full: None,
+            files: Vec::new(),
+            diff: None,
+        }
+    }
+
+    #[test]
+    fn each_way_to_end_can_be_told_apart_without_colours() {
+        let table = [
+            (Outcome::Done, "⏺ Read src/x.rs  3 ms"),
+            (Outcome::Failed(ErrorCode::ToolFailed), "✗ Read src/x.rs failed  3 ms  there is no such file"),
+            (Outcome::Denied, "⊘ Read src/x.rs denied"),
+            (Outcome::Cancelled, "■ Read src/x.rs stopped  3 ms"),
+            (Outcome::Unknown, "? Read src/x.rs interrupted  3 ms"),
+        ];
+        for (outcome, shown) in table {
+            assert_eq!(ended(&record(outcome)).paint(false), shown);
+        }
+    }
+}

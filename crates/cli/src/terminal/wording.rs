@@ -1,0 +1,156 @@
+//! Numbers, names and small events in words for people. Pure.
+
+use rooftree_protocol::{
+    EventBody, RunStatus, SessionId,
+    event::{Denial, NoticeLevel, RunEnd, WaitReason},
+};
+
+use super::line::{Line, Look};
+
+/// `3 ms`, `1.2 s`, `6m12s`.
+pub fn duration(milliseconds: u64) -> String {
+    match milliseconds {
+        0..1_000 => format!("{milliseconds} ms"),
+        // Rounding must not give `60.0 s`.
+        1_000..59_950 => format!("{:.1} s", milliseconds as f64 / 1_000.0),
+        _ => {
+            let seconds = milliseconds.div_ceil(1_000);
+            match seconds / 60 {
+                minutes @ 0..60 => format!("{minutes}m{:02}s", seconds % 60),
+                minutes => format!("{}h{:02}m", minutes / 60, minutes % 60),
+            }
+        }
+    }
+}
+
+/// `950 tok`, `4.1k tok`, `1.2M tok`.
+pub fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => format!("{count} tok"),
+        1_000..999_950 => format!("{:.1}k tok", count as f64 / 1_000.0),
+        _ => format!("{:.1}M tok", count as f64 / 1_000_000.0),
+    }
+}
+
+/// `1 turn`, `3 turns`.
+pub fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// A model without its directories: `scripted//long/path/x.toml` is `scripted/x.toml`.
+pub fn model(name: &str) -> String {
+    match (name.split_once('/'), name.rsplit_once('/')) {
+        (Some(("scripted", _)), Some((_, file))) => format!("scripted/{file}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// The end of an id that is enough to name it.
+pub fn short(session: &SessionId) -> &str {
+    let id = session.as_str();
+    id.get(id.len().saturating_sub(8)..).unwrap_or(id)
+}
+
+/// The command that goes on with a session.
+pub fn how_to_continue(session: &SessionId) -> String {
+    format!("rooftree run -s {} \"…\"", short(session))
+}
+
+/// The last line about a run.
+pub fn summary(end: &RunEnd, session: &SessionId) -> Line {
+    let (icon, look, word) = match end.status {
+        RunStatus::Completed => ("✓", Look::Good, None),
+        RunStatus::Failed => ("✗", Look::Bad, Some("failed")),
+        RunStatus::Cancelled => ("■", Look::Warning, Some("stopped")),
+        RunStatus::MaxTurns => ("■", Look::Warning, Some("out of turns")),
+        RunStatus::Budget => ("■", Look::Warning, Some("out of money")),
+        RunStatus::TimedOut => ("■", Look::Warning, Some("out of time")),
+        RunStatus::Interrupted => ("■", Look::Warning, Some("interrupted")),
+    };
+    let mut facts: Vec<String> = word.map(str::to_owned).into_iter().collect();
+    facts.push(counted(end.turns.into(), "turn"));
+    if end.calls > 0 {
+        facts.push(counted(end.calls.into(), "tool"));
+    }
+    facts.push(duration(end.duration_ms));
+    facts.push(tokens(end.usage.total()));
+    if end.usage.cost_usd > 0.0 {
+        facts.push(format!("${:.2}", end.usage.cost_usd));
+    }
+    facts.push(format!("session {session}"));
+    Line::of(look, icon).with(Look::Dim, format!(" {}", facts.join(" · ")))
+}
+
+/// The calls that were refused because nobody could be asked, and what would have allowed them.
+pub fn denials(denials: &[Denial]) -> Vec<Line> {
+    if denials.is_empty() {
+        return Vec::new();
+    }
+    let count = counted(denials.len() as u64, "call");
+    let mut lines = vec![Line::of(Look::Warning, format!("{count} not permitted, and nobody to ask:"))];
+    for denial in denials {
+        lines.push(Line::of(Look::Warning, "  ⊘ ").with(Look::Plain, format!("{} {}", denial.tool, denial.title)));
+        lines.push(Line::of(Look::Dim, format!("    {}", without_mark(&denial.reason))));
+    }
+    lines
+}
+
+/// Reasons begin with a mark for the model, `[auto-rejected: …]`, that people need not read.
+fn without_mark(reason: &str) -> &str {
+    match reason.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+        Some((_, words)) if !words.is_empty() => words,
+        _ => reason,
+    }
+}
+
+/// Small things that happen beside the work; none for what is shown otherwise or not at all.
+pub fn remark(body: &EventBody) -> Option<Line> {
+    match body {
+        EventBody::RunWaiting { reason: WaitReason::RateLimit | WaitReason::Retry, detail, .. } => {
+            Some(Line::of(Look::Warning, "↻ ").with(Look::Dim, detail))
+        }
+        EventBody::SessionCleared { .. } => Some(Line::of(Look::Dim, "— the context starts anew —")),
+        EventBody::Notice { level, message, hint, .. } => {
+            let (icon, look) = match level {
+                NoticeLevel::Info => ("· ", Look::Dim),
+                NoticeLevel::Warning => ("! ", Look::Warning),
+                NoticeLevel::Error => ("✗ ", Look::Bad),
+            };
+            let line = Line::of(look, icon).with(Look::Plain, message);
+            Some(match hint {
+                Some(hint) => line.with(Look::Dim, format!(" — {hint}")),
+                None => line,
+            })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_never_round_up_to_nonsense() {
+        let durations = [(0, "0 ms"), (999, "999 ms"), (1_000, "1.0 s"), (59_949, "59.9 s"), (59_950, "1m00s")];
+        for (given, words) in durations.into_iter().chain([(372_114, "6m13s"), (3_600_000, "1h00m")]) {
+            assert_eq!(duration(given), words);
+        }
+        for (given, words) in [(950, "950 tok"), (4_120, "4.1k tok"), (999_949, "999.9k tok"), (1_250_000, "1.2M tok")] {
+            assert_eq!(tokens(given), words);
+        }
+        assert_eq!((counted(1, "turn"), counted(2, "turn")), ("1 turn".into(), "2 turns".into()));
+    }
+
+    #[test]
+    fn a_script_is_called_by_its_file() {
+        assert_eq!(model("scripted//tmp/a/b.toml"), "scripted/b.toml");
+        assert_eq!(model("ollama/qwen3:8b"), "ollama/qwen3:8b");
+    }
+
+    #[test]
+    fn the_mark_for_the_model_is_not_shown_to_people() {
+        assert_eq!(without_mark("[auto-rejected: nobody can be asked] Write asks"), "Write asks");
+        assert_eq!(without_mark("[rejected by user]"), "[rejected by user]");
+    }
+}
