@@ -9,8 +9,12 @@ mod commands;
 mod environment;
 mod exit;
 mod failure;
+mod listing;
+mod output;
 mod settings;
+mod table;
 mod terminal;
+mod wording;
 
 use std::process::ExitCode;
 

@@ -8,10 +8,7 @@ use nix::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::{
-    spawn::{MARK, owner_of},
-    tree::{Family, Identity, Seen, is_alive, members, variable},
-};
+use crate::tree::{Family, Identity, MARK, Seen, is_alive, members, owner_of, variable};
 
 /// How long a program may take to end by itself.
 const GRACE: Duration = Duration::from_secs(2);

@@ -21,10 +21,7 @@ use tokio::{
     sync::oneshot,
 };
 
-use crate::{Environment, Error, Identity, Process, spawner};
-
-/// The variable by which descendants are known: `owner's pid . owner's start . number`.
-pub(crate) const MARK: &str = "ROOFTREE_SPAWN";
+use crate::{Environment, Error, Identity, Process, spawner, tree::MARK};
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -71,12 +68,6 @@ pub async fn spawn(spawn: Spawn) -> Result<Process, Error> {
     // Nobody has reaped it yet, so it can be looked at even if it has ended already.
     let identity = Identity::of(pid).unwrap_or(Identity { group: pid, start: 0 });
     Ok(Process::new(child, output, identity, mark))
-}
-
-/// The owner a mark names.
-pub(crate) fn owner_of(mark: &str) -> Option<Identity> {
-    let mut fields = mark.split('.');
-    Some(Identity { group: fields.next()?.parse().ok()?, start: fields.next()?.parse().ok()? })
 }
 
 fn next_mark() -> String {

@@ -6,6 +6,9 @@ use std::{fs, path::Path};
 
 use nix::unistd::Pid;
 
+/// The variable by which descendants are known: `owner's pid . owner's start . number`.
+pub(crate) const MARK: &str = "ROOFTREE_SPAWN";
+
 /// A process group, and the moment its leader started: together they are never reused
 /// before the next boot of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +24,12 @@ impl Identity {
     pub fn of(pid: i32) -> Option<Self> {
         look_at(pid).map(|seen| Self { group: seen.pid, start: seen.start })
     }
+}
+
+/// The owner a mark names.
+pub(crate) fn owner_of(mark: &str) -> Option<Identity> {
+    let mut fields = mark.split('.');
+    Some(Identity { group: fields.next()?.parse().ok()?, start: fields.next()?.parse().ok()? })
 }
 
 /// Whether this very process lives; one that only waits to be reaped does not.
@@ -117,7 +126,7 @@ pub(crate) fn variable(pid: i32, name: &str) -> Option<String> {
 }
 
 fn bears(pid: i32, mark: &str) -> bool {
-    variable(pid, crate::spawn::MARK).is_some_and(|found| found == mark)
+    variable(pid, MARK).is_some_and(|found| found == mark)
 }
 
 /// Numbers of processes that can be younger than `pid`. Numbers are given in rising order;

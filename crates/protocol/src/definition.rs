@@ -180,7 +180,7 @@ pub enum PermissionMode {
     Ask,
     /// Change files below the working directory, ask for the rest.
     AcceptEdits,
-    /// Do what a careful person would not mind; ask for what is destructive or remote.
+    /// Do anything on this machine; ask for what acts elsewhere.
     Auto,
     /// Never ask. Deny rules still hold.
     Bypass,

@@ -242,10 +242,8 @@ impl Agent {
     /// Takes an event in, live or replayed.
     fn observe(&mut self, event: &Event) {
         self.history.apply(event);
-        match &event.body {
-            EventBody::ToolCompleted(record) => record.files.iter().for_each(|note| self.views.note(note)),
-            EventBody::SessionCleared { .. } => self.views.clear(),
-            _ => {}
+        if let EventBody::SessionCleared { .. } = &event.body {
+            self.views.clear();
         }
     }
 

@@ -22,10 +22,7 @@ mod unfinished;
 mod verify;
 mod writer;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use rooftree_protocol::{BlobId, Command, Event, Lane, Session, SessionId, Timestamp};
 use rusqlite::Connection;
@@ -46,7 +43,6 @@ use crate::{
 
 /// A store in one SQLite file. Dropping it finishes the writes that are queued.
 pub struct SqliteStore {
-    path: PathBuf,
     // Before the writer: a reader may be waiting for it.
     readers: Readers,
     writer: Option<Writer>,
@@ -54,12 +50,15 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
+    /// The version of the tables. A database that could be opened has it.
+    pub const SCHEMA: i64 = schema::VERSION;
+
     /// Opens a database; makes it, and the directories above it, if it is not there.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let changes = Changes::new();
+        let changes = Arc::new(Changes::new());
         let writer = Writer::start(connect::writer(path)?, Arc::clone(&changes))?;
-        Ok(Self { path: path.to_owned(), readers: Readers::new(path), writer: Some(writer), changes })
+        Ok(Self { readers: Readers::new(path), writer: Some(writer), changes })
     }
 
     /// Opens a database only to look at it. Works on a read-only file; every write is refused,
@@ -67,7 +66,7 @@ impl SqliteStore {
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         connect::reader(path)?;
-        Ok(Self { path: path.to_owned(), readers: Readers::new(path), writer: None, changes: Changes::new() })
+        Ok(Self { readers: Readers::new(path), writer: None, changes: Arc::new(Changes::new()) })
     }
 
     fn queue(&self) -> Option<&Queue> {
@@ -91,12 +90,6 @@ impl SqliteStore {
         F: FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     {
         self.readers.read(work)
-    }
-}
-
-impl Drop for SqliteStore {
-    fn drop(&mut self) {
-        self.changes.close();
     }
 }
 
@@ -230,6 +223,10 @@ impl Store for SqliteStore {
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.watch(&self.path)
+        let watcher = self.changes.watch();
+        if let Some(queue) = self.writer.as_ref().and_then(Writer::queue) {
+            queue.watched();
+        }
+        watcher
     }
 }

@@ -101,7 +101,7 @@ pub trait Store: Send + Sync {
     /// Checks every invariant on what is stored. Read-only.
     fn verify(&self) -> Pending<Report>;
 
-    /// Fires after something was committed, by this process or another. A hint: may fire
-    /// for nothing and may fold several commits into one.
+    /// Fires after another process committed something. A hint: may fire for nothing and may
+    /// fold several commits into one. What this process commits it knows without being told.
     fn changes(&self) -> watch::Receiver<u64>;
 }

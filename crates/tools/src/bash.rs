@@ -95,7 +95,10 @@ impl Tool for Bash {
     }
 
     fn preview(&self, input: &Value, _context: &ToolContext) -> String {
-        text(input, "command").to_owned()
+        match text(input, "description") {
+            "" => text(input, "command").to_owned(),
+            description => format!("{}\n# {description}", text(input, "command")),
+        }
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

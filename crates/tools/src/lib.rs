@@ -13,6 +13,7 @@ mod delete;
 mod edit;
 mod glob;
 mod grep;
+mod lexical;
 mod list;
 mod notebook_edit;
 pub mod output;

@@ -12,7 +12,6 @@ use std::path::Path;
 
 use rooftree_protocol::{Effect, PermissionMode};
 
-pub(crate) use path::lexical;
 pub use rule::Rule;
 
 /// What a policy says about one call.

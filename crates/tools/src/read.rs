@@ -32,7 +32,7 @@ const DESCRIPTION: &str = "Read a file. Lines come numbered as `     1→text`; 
     the file. Shows 2000 lines unless limit says otherwise. Pictures are shown as pictures. `blob:…` pages \
     through output that was cut.";
 
-pub(crate) const ARGUMENTS: [Argument; 6] = [
+pub(crate) const ARGUMENTS: [Argument; 5] = [
     Argument::new("file_path", Kind::Text, "Absolute, or relative to the working directory")
         .required()
         .also(&["path", "filePath"]),
@@ -40,7 +40,6 @@ pub(crate) const ARGUMENTS: [Argument; 6] = [
     Argument::new("limit", Kind::Number, "How many lines").also(&["num_lines"]),
     Argument::accepted("start_line", Kind::Number),
     Argument::accepted("end_line", Kind::Number),
-    Argument::accepted("pages", Kind::Text),
 ];
 
 /// The Read tool.
@@ -67,7 +66,6 @@ impl Tool for Read {
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         let mut input = arguments::normalise("Read", &ARGUMENTS, input)?;
-        input.remove("pages");
         let end = input.remove("end_line").and_then(|line| line.as_u64());
         if let Some(start) = input.remove("start_line") {
             input.entry("offset").or_insert(start);

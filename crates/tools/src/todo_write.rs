@@ -74,6 +74,11 @@ impl Tool for TodoWrite {
         Ok(Value::Object(canonical))
     }
 
+    fn is_concurrent(&self, _input: &Value) -> bool {
+        // Each change builds on the list the one before it left.
+        false
+    }
+
     fn effect(&self, _input: &Value) -> Effect {
         // The list is part of the session, not of the world.
         Effect::ReadOnly

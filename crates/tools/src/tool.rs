@@ -13,6 +13,8 @@ use rooftree_protocol::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::lexical::lexical;
+
 /// Something an agent can do.
 ///
 /// Contract: `act.rs` in the runtime is the only caller. For each call it asks, in this
@@ -42,6 +44,11 @@ pub trait Tool: Send + Sync {
     /// What may be done if its result is lost.
     fn repeat(&self, input: &Value) -> Repeat {
         if self.effect(input) == Effect::ReadOnly { Repeat::Pure } else { Repeat::AtMostOnce }
+    }
+
+    /// Whether it may run beside other calls of the same reply.
+    fn is_concurrent(&self, input: &Value) -> bool {
+        self.effect(input) == Effect::ReadOnly
     }
 
     /// This call in a few words for people: the path, the command.
@@ -96,7 +103,7 @@ impl ToolContext {
     /// Invariant: what a tool opens is what the policy judged, which does not follow links:
     /// `link/..` is the directory the link is in, not the one above its target.
     pub fn resolve(&self, path: &str) -> PathBuf {
-        crate::policy::lexical(&self.cwd.join(path))
+        lexical(&self.cwd.join(path))
     }
 }
 

@@ -7,6 +7,8 @@ use std::{
 
 use ignore::WalkBuilder;
 
+use crate::lexical::lexical;
+
 /// What is left out of a walk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hiding {
@@ -36,5 +38,5 @@ pub(crate) fn shown(path: &Path, cwd: &Path) -> String {
 
 /// The directory a search starts in: what was asked for, or the working directory.
 pub(crate) fn root(path: &str, cwd: &Path) -> PathBuf {
-    crate::policy::lexical(&cwd.join(path))
+    lexical(&cwd.join(path))
 }

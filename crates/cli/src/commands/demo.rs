@@ -21,6 +21,7 @@ use crate::{
     exit::Exit,
     settings::Settings,
     terminal::{
+        self, flow,
         line::{Line, Look},
         view, wording,
     },
@@ -84,7 +85,8 @@ pub fn opener(sleeper: Sleeper) -> Opener {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let scenario = arguments.scenario;
     let mut view = view::choose(environment, view::detail(environment));
-    view.conclude(&before(environment));
+    let message = scenario.message(Size::of(&environment.cwd));
+    view.conclude(&before(environment, message));
     let model = ModelChoice { provider: PROVIDER.into(), model: scenario.name().into(), effort: None };
     let new = NewSession { agent: "lead".into(), cwd: environment.cwd.clone(), name: None, model: Some(model) };
     let runtime = Plan {
@@ -97,7 +99,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     }
     .start();
     let job = Job {
-        errand: Errand::Post(vec![Part::text(scenario.message(Size::of(&environment.cwd)))]),
+        errand: Errand::Post(vec![Part::text(message)]),
         target: Target::New(new),
         asking: Asked::Nobody,
         input: InputFormat::Text,
@@ -112,27 +114,42 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(exit)
 }
 
-fn before(environment: &Environment) -> Vec<Line> {
+fn before(environment: &Environment, message: &str) -> Vec<Line> {
     let here = environment.cwd.display();
-    vec![
-        Line::of(Look::Strong, "rooftree demo").with(Look::Plain, format!(" in {here}")),
-        Line::of(Look::Dim, "The engine, the tools and the store are real. The model is not: it reads its lines"),
-        Line::of(Look::Dim, "from a script. No key, no network; nothing in this directory is changed."),
-        Line::default(),
-    ]
+    let words = "The engine, the tools and the store are real. The model is not: it reads its lines from a script. \
+                 No key, no network; nothing in this directory is changed.";
+    let mut lines = vec![Line::of(Look::Strong, "rooftree demo").with(Look::Plain, format!(" in {here}"))];
+    lines.extend(flow::rows(words, columns()).into_iter().map(|row| Line::of(Look::Dim, row)));
+    lines.push(Line::default());
+    lines.push(Line::of(Look::Accent, "› ").with(Look::Strong, message));
+    lines.push(Line::default());
+    lines
 }
 
 fn after(session: &SessionId) -> Vec<Line> {
     let id = wording::short(session);
-    let row = |command: &str, what: &str| {
-        Line::of(Look::Accent, format!("  {command:<40}")).with(Look::Dim, format!(" {what}"))
-    };
-    vec![
-        Line::default(),
-        Line::of(Look::Plain, "That was a scripted model; what it found is real. Now try:"),
-        row(&format!("rooftree sessions show {id}"), "what was kept of it"),
-        row(&format!("rooftree run -s {id} \"Look around\""), "the same once more"),
-        row("rooftree run -m scripted/FILE.toml \"…\"", "your own script"),
-        row("rooftree run -m PROVIDER/MODEL \"…\"", "a real model, once you have one"),
-    ]
+    let mut lines = vec![Line::default()];
+    let words = "That was a scripted model; what it found is real. Now try:";
+    lines.extend(flow::rows(words, columns()).into_iter().map(Line::of_text));
+    let commands = [
+        (format!("rooftree sessions show {id}"), "what was kept of it"),
+        (format!("rooftree run -s {id} \"Look around\""), "the same once more"),
+        ("rooftree run -m scripted/FILE.toml \"…\"".into(), "your own script"),
+        ("rooftree run -m PROVIDER/MODEL \"…\"".into(), "a real model, once you have one"),
+    ];
+    for (command, what) in commands {
+        let line = Line::of(Look::Accent, format!("  {command:<40}")).with(Look::Dim, format!(" {what}"));
+        if line.width() <= columns() {
+            lines.push(line);
+        } else {
+            lines.push(Line::of(Look::Dim, format!("  {what}:")));
+            lines.push(Line::of(Look::Accent, format!("    {command}")));
+        }
+    }
+    lines
+}
+
+/// Prose is not wider than this, however wide the terminal is.
+fn columns() -> usize {
+    terminal::width().min(100)
 }

@@ -1,15 +1,51 @@
-//! Checks that everything is in order.
+//! Checks that everything is in order, and says what to do about what is not.
 
-use clap::Args;
+mod check;
+mod database;
+mod machine;
+mod models;
+mod page;
+mod verify;
+
+use std::io::{self, IsTerminal};
+
+use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
 
-use crate::{environment::Environment, exit::Exit};
+use self::check::Verdict;
+use crate::{environment::Environment, exit::Exit, output};
 
-/// Options of this command.
+/// Options of `doctor`.
 #[derive(Args, Debug)]
-pub struct Arguments {}
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Print a JSON object
+    #[arg(long, global = true)]
+    json: bool,
+}
 
-/// Does it.
-pub async fn execute(_arguments: Arguments, _environment: &Environment) -> Result<Exit, Problem> {
-    Ok(Exit::DONE)
+/// What else to check.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Read the whole database and check every promise it makes; changes nothing
+    Verify,
+}
+
+/// Looks at everything. What is wrong makes the exit code 1; what is only odd does not.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    if let Some(Action::Verify) = arguments.action {
+        return verify::execute(environment, arguments.json).await;
+    }
+    let mut checks = machine::checks();
+    checks.extend(database::checks(environment).await);
+    checks.extend(models::checks(environment));
+    let text = if arguments.json {
+        output::json_page(&page::Summary::of(&checks))?
+    } else {
+        page::text(&checks, environment.colours(io::stdout().is_terminal()))
+    };
+    output::print(&text)?;
+    let is_well = checks.iter().all(|check| check.verdict != Verdict::Failure);
+    Ok(if is_well { Exit::DONE } else { Exit::FAILED })
 }

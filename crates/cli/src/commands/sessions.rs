@@ -1,15 +1,114 @@
-//! Lists, reads and changes sessions.
+//! Lists, reads, branches, moves and deletes sessions. One action, one file.
 
-use clap::Args;
-use rooftree_protocol::Problem;
+mod archive;
+mod clear;
+mod closing;
+mod events;
+mod export;
+mod find;
+mod fork;
+mod import;
+mod journal;
+mod kept_file;
+mod list;
+mod name;
+mod remove;
+mod rename;
+mod restore;
+mod search;
+mod show;
+mod transcript;
+
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_store::{SqliteStore, Store};
 
 use crate::{environment::Environment, exit::Exit};
 
-/// Options of this command.
+/// Options of `sessions`.
 #[derive(Args, Debug)]
-pub struct Arguments {}
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+/// What to do with sessions. ID is a full id, its last four or more characters, or a name.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List sessions, the latest first
+    #[command(visible_alias = "ls")]
+    List(list::Arguments),
+    /// Read a session as a conversation
+    Show(show::Arguments),
+    /// Print a session's events, and follow them
+    Events(events::Arguments),
+    /// Find messages and replies that contain words
+    Search(search::Arguments),
+    /// Branch a new session off a session's journal
+    Fork(fork::Arguments),
+    /// Write a session to a file or a directory
+    Export(export::Arguments),
+    /// Make a session out of what `export` wrote
+    Import(import::Arguments),
+    /// Give a session a name
+    Rename(rename::Arguments),
+    /// Let a session forget its context; identity and journal stay
+    Clear(clear::Arguments),
+    /// Delete sessions; they can be restored
+    #[command(visible_alias = "delete")]
+    Rm(remove::Arguments),
+    /// Bring a deleted session back
+    Restore(restore::Arguments),
+}
 
 /// Does it.
-pub async fn execute(_arguments: Arguments, _environment: &Environment) -> Result<Exit, Problem> {
-    Ok(Exit::DONE)
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    match arguments.action {
+        Action::List(arguments) => list::execute(arguments, environment).await,
+        Action::Show(arguments) => show::execute(arguments, environment).await,
+        Action::Events(arguments) => events::execute(arguments, environment).await,
+        Action::Search(arguments) => search::execute(arguments, environment).await,
+        Action::Fork(arguments) => fork::execute(arguments, environment).await,
+        Action::Export(arguments) => export::execute(arguments, environment).await,
+        Action::Import(arguments) => import::execute(arguments, environment).await,
+        Action::Rename(arguments) => rename::execute(arguments, environment).await,
+        Action::Clear(arguments) => clear::execute(arguments, environment).await,
+        Action::Rm(arguments) => remove::execute(arguments, environment).await,
+        Action::Restore(arguments) => restore::execute(arguments, environment).await,
+    }
+}
+
+/// The database to look at, if there is one. Looking never makes one, and works on a medium
+/// that cannot be written to.
+fn to_read(environment: &Environment) -> Result<Option<Arc<dyn Store>>, Problem> {
+    if !environment.database.exists() {
+        return Ok(None);
+    }
+    match SqliteStore::open_read_only(&environment.database) {
+        Ok(store) => Ok(Some(Arc::new(store))),
+        // An older database must be brought up to date first, and that is writing.
+        Err(_) => environment.store().map(Some),
+    }
+}
+
+/// The database to look at one session of.
+fn to_read_one(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
+    to_read(environment)?.ok_or_else(none_yet)
+}
+
+/// The database to change one session of.
+fn to_change(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
+    if environment.database.exists() { environment.store() } else { Err(none_yet()) }
+}
+
+fn none_yet() -> Problem {
+    Problem::new(ErrorCode::SessionNotFound, "there are no sessions yet")
+        .fix("rooftree run \"…\" opens one, rooftree demo shows how")
+}
+
+/// What the store answered, in words for people.
+fn in_words(error: rooftree_store::Error) -> Problem {
+    error.problem()
 }

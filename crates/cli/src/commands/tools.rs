@@ -1,15 +1,171 @@
-//! Shows the tools there are.
+//! Shows the tools agents can use.
 
-use clap::Args;
-use rooftree_protocol::Problem;
+use std::sync::Arc;
 
-use crate::{environment::Environment, exit::Exit};
+use clap::{Args, Subcommand};
+use rooftree_protocol::{Effect, ErrorCode, Problem, ToolKind};
+use rooftree_runtime::{Clock, Definitions, SystemClock};
+use rooftree_tools::{Processes, Tool, Toolset, toolset::Found};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-/// Options of this command.
+use crate::{
+    assemble,
+    environment::Environment,
+    exit::Exit,
+    listing::{self, Format, Listed, Output},
+    output,
+    table::{Give, Table},
+};
+
+/// Options of `tools`.
 #[derive(Args, Debug)]
-pub struct Arguments {}
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
 
-/// Does it.
-pub async fn execute(_arguments: Arguments, _environment: &Environment) -> Result<Exit, Problem> {
+/// What to show.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the tools
+    #[command(visible_alias = "ls")]
+    List {
+        /// Only those this agent may use
+        #[arg(short, long, value_name = "NAME")]
+        agent: Option<String>,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Show one tool: its names, what it does to the world, its arguments
+    Show {
+        /// Its name, or another name it answers to
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Print a JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// A tool as it is listed.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    aliases: &'static [&'static str],
+    kind: ToolKind,
+    /// What a call does to the world if nothing is known about its arguments.
+    effect: Effect,
+    description: String,
+    input_schema: Value,
+}
+
+impl Listed for Row {
+    fn id(&self) -> String {
+        self.name.clone()
+    }
+}
+
+impl Row {
+    fn of(tool: &dyn Tool) -> Self {
+        let spec = tool.spec().clone();
+        let effect = tool.effect(&json!({}));
+        let (aliases, kind) = (tool.aliases(), tool.kind());
+        Self {
+            name: spec.name,
+            aliases,
+            kind,
+            effect,
+            description: spec.description,
+            input_schema: spec.input_schema,
+        }
+    }
+}
+
+/// Prints it.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let tools = assemble::tools(&Arc::new(Processes::new(|| SystemClock.entropy())));
+    match arguments.action {
+        Action::List { agent, output } => list(&tools, agent.as_deref(), output.format, environment)?,
+        Action::Show { name, json } => show(&tools, &name, json)?,
+    }
     Ok(Exit::DONE)
+}
+
+fn list(
+    tools: &Toolset,
+    agent: Option<&str>,
+    format: Format,
+    environment: &Environment,
+) -> Result<(), Problem> {
+    let scoped = match agent {
+        Some(name) => tools.scoped(&Definitions::builtin().find(name)?.tools),
+        None => tools.clone(),
+    };
+    let rows: Vec<Row> = scoped.iter().map(|tool| Row::of(tool.as_ref())).collect();
+    listing::print(&rows, format, listing::look(environment), table)
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new([
+        ("NAME", Give::Stiff),
+        ("KIND", Give::Stiff),
+        ("EFFECT", Give::Stiff),
+        ("WHAT IT DOES", Give::Soft),
+    ]);
+    for row in rows {
+        table.row([row.name.clone(), word(&row.kind), word(&row.effect), first_sentence(&row.description)]);
+    }
+    table
+}
+
+/// Up to the first full stop that a new sentence follows.
+fn first_sentence(text: &str) -> String {
+    let begins = |after: &str| after.trim_start().starts_with(char::is_uppercase);
+    let end = text.match_indices(". ").find(|(at, _)| text.get(at + 1..).is_some_and(begins));
+    end.and_then(|(at, _)| text.get(..=at)).unwrap_or(text).to_owned()
+}
+
+fn show(tools: &Toolset, name: &str, json: bool) -> Result<(), Problem> {
+    let Found::Tool(tool) = tools.find(name) else {
+        return Err(Problem::new(ErrorCode::ToolNotFound, format!("there is no tool `{name}`"))
+            .fix(format!("tools there are: {}", tools.names().join(", "))));
+    };
+    let row = Row::of(tool.as_ref());
+    output::print(&if json { output::json_page(&row)? } else { page(&row)? })
+}
+
+fn page(row: &Row) -> Result<String, Problem> {
+    let also = if row.aliases.is_empty() { "–".to_owned() } else { row.aliases.join(", ") };
+    Ok(format!(
+        "{}\n  also called  {also}\n  kind         {}\n  effect       {}\n\n{}\n\ninput\n{}",
+        row.name,
+        word(&row.kind),
+        word(&row.effect),
+        row.description,
+        output::json_page(&row.input_schema)?,
+    ))
+}
+
+/// A word of the protocol, spelled as in JSON but with blanks.
+fn word(value: &impl Serialize) -> String {
+    let spelled = serde_json::to_value(value).unwrap_or_default();
+    spelled.as_str().unwrap_or_default().replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_ends_where_another_begins() {
+        let table = [
+            ("Read a file. Lines are numbered.", "Read a file."),
+            ("Find files, e.g. all of them. Newest first.", "Find files, e.g. all of them."),
+            ("No full stop", "No full stop"),
+        ];
+        for (text, wanted) in table {
+            assert_eq!(first_sentence(text), wanted);
+        }
+    }
 }

@@ -6,6 +6,7 @@ use rooftree_protocol::{
 
 use super::{
     clean::clean,
+    flow,
     line::{Line, Look},
 };
 
@@ -49,8 +50,9 @@ impl Card {
         })
     }
 
-    /// The card in lines; `waiting` more questions are behind it.
-    pub fn lines(&self, waiting: usize) -> Vec<Line> {
+    /// The card in lines of so many columns; `waiting` more questions are behind it. All of what
+    /// would be done is shown, however long it is.
+    pub fn lines(&self, waiting: usize, columns: usize) -> Vec<Line> {
         let more = if waiting == 0 { String::new() } else { format!(" (1 of {})", waiting + 1) };
         let what = match self.effect {
             Effect::ReadOnly => "look at something",
@@ -62,19 +64,25 @@ impl Card {
             Line::of(Look::Warning, "? ")
                 .with(Look::Strong, &self.agent)
                 .with(Look::Plain, format!(" wants to {what}{more}")),
-            Line::of(Look::Strong, format!("  {}", self.tool)).with(Look::Plain, format!(" {}", self.title)),
         ];
+        let wrapped = |look: Look, text: &str| {
+            let rows = flow::rows(&clean(text), columns.saturating_sub(2));
+            rows.into_iter().map(move |row| Line::of(look, format!("  {row}")))
+        };
+        lines.extend(wrapped(Look::Strong, &format!("{} {}", self.tool, self.title)));
         lines.extend(self.detail_lines());
         let key = |line: Line, key: &str, meaning: &str| line.with(Look::Accent, key).with(Look::Plain, meaning);
         let line = key(Line::of(Look::Plain, "  "), "y", " once   ");
         let line = key(line, "n", " no   ");
         lines.push(key(line, "f", " no, and say why"));
-        lines.push(key(Line::of(Look::Plain, "  "), "s", " this session: ").with(Look::Dim, &self.rule));
+        lines.push(key(Line::of(Look::Plain, "  "), "s", " this session, whenever it is:"));
+        lines.extend(wrapped(Look::Dim, &format!("  {}", self.rule)));
         lines
     }
 
     fn detail_lines(&self) -> Vec<Line> {
-        let detail = clean(&self.detail);
+        // The detail of a command is the command.
+        let detail = if self.detail.trim() == self.title.trim() { String::new() } else { clean(&self.detail) };
         let all: Vec<&str> = detail.lines().collect();
         let mut lines: Vec<Line> = all.iter().take(DETAIL_SHOWN).map(|line| diff_line(line)).collect();
         if let Some(more @ 1..) = all.len().checked_sub(DETAIL_SHOWN) {
@@ -150,7 +158,7 @@ mod tests {
             until: Timestamp(0),
         };
         let card = Card::from_event("lead", &body).unwrap();
-        let shown: Vec<String> = card.lines(1).iter().map(|line| line.paint(false)).collect();
+        let shown: Vec<String> = card.lines(1, 80).iter().map(|line| line.paint(false)).collect();
         assert_eq!(
             shown,
             [
@@ -159,7 +167,8 @@ mod tests {
                 "    + a",
                 "    - b",
                 "  y once   n no   f no, and say why",
-                "  s this session: Bash(rm x)",
+                "  s this session, whenever it is:",
+                "    Bash(rm x)",
             ]
         );
     }

@@ -71,6 +71,14 @@ impl Flow {
     }
 }
 
+/// A whole text in rows.
+pub fn rows(text: &str, columns: usize) -> Vec<String> {
+    let mut flow = Flow::default();
+    let mut rows = flow.push(text, columns);
+    rows.extend(flow.finish());
+    rows
+}
+
 /// Rows after the first stand below the text of a list item, not below its mark.
 fn hanging_indent(line: &str, columns: usize) -> String {
     let text = line.trim_start();

@@ -17,6 +17,8 @@ use super::{
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// Running calls shown at a time; more are counted.
 const CALLS_SHOWN: usize = 5;
+/// Columns the foot leaves free: what a terminal echoes for Ctrl-C must not begin a new row.
+const ECHO: usize = 2;
 /// Todos shown at a time; more are counted.
 const TODOS_SHOWN: usize = 6;
 
@@ -43,6 +45,7 @@ enum Block {
     Nothing,
     Text,
     Work,
+    Question,
 }
 
 struct Running {
@@ -140,7 +143,7 @@ impl<W: Write> Live<W> {
     }
 
     fn foot(&self) -> Vec<Line> {
-        let columns = columns();
+        let columns = columns().max(ECHO + 1);
         let mut lines = Vec::new();
         if !self.flow.rest().is_empty() {
             if self.last == Block::Work {
@@ -159,12 +162,16 @@ impl<W: Write> Live<W> {
         if let Some(more @ 1..) = self.calls.len().checked_sub(CALLS_SHOWN) {
             lines.push(Line::of(Look::Dim, format!("  and {more} more")));
         }
-        lines.extend(todo_lines(&self.todos));
+        let todos = todo_lines(&self.todos);
+        if !todos.is_empty() {
+            lines.push(Line::default());
+            lines.extend(todos);
+        }
         if !lines.is_empty() || self.last != Block::Nothing {
             lines.push(Line::default());
         }
-        lines.push(self.status.line(spinner));
-        lines.into_iter().map(|line| line.cut(columns)).collect()
+        lines.push(self.status.line(spinner, columns - ECHO));
+        lines.into_iter().map(|line| line.cut(columns - ECHO)).collect()
     }
 
     fn start_call(&mut self, call: &CallId, tool: &str, title: &str) {
@@ -240,8 +247,7 @@ impl<W: Write> View for Live<W> {
     }
 
     fn ask(&mut self, card: &[Line], prompt: &Line) {
-        self.print(Block::Work, card.to_vec());
-        self.screen.draw(&[], &[]);
+        self.print(Block::Question, card.to_vec());
         self.screen.prompt(prompt);
         self.held = Some(VecDeque::new());
     }
@@ -280,21 +286,24 @@ impl Status {
         self.doing = "thinking".into();
     }
 
-    fn line(&self, spinner: &str) -> Line {
-        let seconds = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX) / 100 * 100;
-        let turn = if self.turn == 0 { String::new() } else { wording::counted(self.turn.into(), "turn") };
+    /// As much as fits; what is left out first is what people know anyway.
+    fn line(&self, spinner: &str, columns: usize) -> Line {
+        let milliseconds = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX) / 100 * 100;
+        let turns = if self.turn == 0 { String::new() } else { wording::counted(self.turn.into(), "turn") };
         let used = if self.tokens == 0 { String::new() } else { wording::tokens(self.tokens) };
-        let facts = [
-            self.doing.clone(),
-            self.agent.clone(),
-            self.model.clone(),
-            turn,
-            used,
-            wording::duration(seconds),
-            "Ctrl-C stops".into(),
+        let time = wording::duration(milliseconds);
+        let (doing, agent, model) = (self.doing.as_str(), self.agent.as_str(), self.model.as_str());
+        let choices: [&[&str]; 4] = [
+            &[doing, agent, model, &turns, &used, &time, "Ctrl-C stops"],
+            &[doing, agent, model, &turns, &used, &time],
+            &[doing, agent, &turns, &used, &time],
+            &[doing, &time],
         ];
-        let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
-        Line::of(Look::Accent, spinner).with(Look::Dim, format!(" {}", facts.join(" · ")))
+        let lines = choices.map(|facts| {
+            let facts: Vec<&str> = facts.iter().copied().filter(|fact| !fact.is_empty()).collect();
+            Line::of(Look::Accent, spinner).with(Look::Dim, format!(" {}", facts.join(" · ")))
+        });
+        lines.into_iter().find(|line| line.width() <= columns).unwrap_or_else(|| Line::of(Look::Accent, spinner))
     }
 }
 

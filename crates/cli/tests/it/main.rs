@@ -1,1 +1,12 @@
 //! The real binary, driven end to end.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod doctor;
+mod sessions;
+mod tools;

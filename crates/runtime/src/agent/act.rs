@@ -8,9 +8,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use rooftree_protocol::{
-    Effect, ErrorCode, EventBody, Outcome, Repeat, Timestamp, ToolCall, event::ToolRecord,
-};
+use rooftree_protocol::{ErrorCode, EventBody, Outcome, Repeat, Timestamp, ToolCall, event::ToolRecord};
 use rooftree_tools::{Judged, ToolOutput, Verdict, toolset::Found};
 use tokio_util::sync::CancellationToken;
 
@@ -128,12 +126,10 @@ fn unknown_tool(agent: &Agent, name: &str) -> (ErrorCode, String) {
 /// The first call and those after it that may run at the same time.
 fn together(agent: &Agent, first: Prepared, rest: &mut VecDeque<ToolCall>) -> Vec<Prepared> {
     let mut batch = vec![first];
-    while batch.iter().all(|one| one.effect == Effect::ReadOnly)
-        && batch.len() < agent.kit.limits.concurrent_calls
-    {
+    while batch.iter().all(Prepared::is_concurrent) && batch.len() < agent.kit.limits.concurrent_calls {
         let Some(next) = rest.front() else { break };
         match check(agent, next) {
-            Checked::Ready(prepared) if prepared.effect == Effect::ReadOnly => batch.push(prepared),
+            Checked::Ready(prepared) if prepared.is_concurrent() => batch.push(prepared),
             _ => break,
         }
         rest.pop_front();

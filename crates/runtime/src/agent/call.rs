@@ -20,6 +20,12 @@ pub(super) struct Prepared {
     pub(super) title: String,
 }
 
+impl Prepared {
+    pub(super) fn is_concurrent(&self) -> bool {
+        self.tool.is_concurrent(&self.input)
+    }
+}
+
 /// What a tool is given besides its arguments.
 pub(super) fn context(agent: &Agent, call: &CallId, cancel: CancellationToken) -> ToolContext {
     let (telling, run, called) = (agent.journal.teller().clone(), agent.run_id(), call.clone());

@@ -26,6 +26,10 @@ pub(super) async fn load(agent: &mut Agent) -> Result<(), Error> {
         let page = agent.world.store().events(&agent.session.id, after, PAGE).await?;
         for event in &page {
             agent.observe(event);
+            // Live, tools note by themselves what they saw of files; replayed, we do.
+            if let EventBody::ToolCompleted(record) = &event.body {
+                record.files.iter().for_each(|note| agent.views.note(note));
+            }
         }
         match page.last().and_then(|event| event.id) {
             Some(last) if page.len() == PAGE => after = last,

@@ -39,3 +39,12 @@ async fn the_todo_state_is_appended_only_when_the_list_changed() {
     house.finished_runs(&session, 2).await;
     assert_eq!(house.story(&session).await.matches("todos    2").count(), 1, "the list survived the restart");
 }
+
+#[tokio::test]
+async fn two_changes_in_one_reply_build_on_each_other() {
+    let add = |what: &str| call("write_todo", json!({"title": what}));
+    let house = Plan::new([say("").calls([add("one"), add("two")]), say("done")]).tools(tools()).build();
+    let session = house.post("go").await;
+    house.finished(&session).await;
+    assert!(house.story(&session).await.contains("todos    2"), "{}", house.story(&session).await);
+}

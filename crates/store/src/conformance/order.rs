@@ -9,7 +9,6 @@ list![
     awaiting_a_later_write_means_all_earlier_ones_are_through,
     a_dropped_answer_does_not_take_the_write_back,
     a_refused_write_does_not_harm_its_neighbours,
-    watchers_hear_of_a_commit,
 ];
 
 async fn writes_happen_in_the_order_of_calls_without_being_awaited(store: Shelf) {
@@ -52,11 +51,4 @@ async fn a_refused_write_does_not_harm_its_neighbours(store: Shelf) {
         }
     }
     assert!(places.into_iter().eq(1..=67));
-}
-
-async fn watchers_hear_of_a_commit(store: Shelf) {
-    let mut news = store.changes();
-    news.mark_unchanged();
-    open(&store, 1).await;
-    news.changed().await.unwrap();
 }

@@ -1,97 +1,62 @@
-//! Tells watchers that something was committed, here or by another process.
+//! Tells watchers that another process committed something.
 //!
-//! Own commits are told by the writer. Those of others are found by asking SQLite for its
-//! data version, in a thread that lives only while somebody watches.
+//! SQLite's data version, asked on the writer's own connection, moves only when somebody else
+//! commits. So the writer looks, between its own commits, and only while somebody watches.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Condvar, Mutex, PoisonError},
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::watch;
 
-use super::connect;
-
 /// How often other processes' commits are looked for.
-const EVERY: Duration = Duration::from_millis(25);
+pub(crate) const EVERY: Duration = Duration::from_millis(25);
 
 /// The news and who is told.
-pub(crate) struct Changes {
-    news: watch::Sender<u64>,
-    lookout: Mutex<Lookout>,
-    wake: Condvar,
-}
-
-#[derive(Default)]
-struct Lookout {
-    thread: Option<JoinHandle<()>>,
-    is_running: bool,
-    is_closed: bool,
-}
+pub(crate) struct Changes(watch::Sender<u64>);
 
 impl Changes {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { news: watch::Sender::new(0), lookout: Mutex::default(), wake: Condvar::new() })
+    pub(crate) fn new() -> Self {
+        Self(watch::Sender::new(0))
     }
 
-    /// Says that something was committed.
-    pub(crate) fn tell(&self) {
-        self.news.send_modify(|count| *count = count.wrapping_add(1));
+    /// A new watcher.
+    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
+        self.0.subscribe()
     }
 
-    /// A new watcher of the file at `path`.
-    pub(crate) fn watch(self: &Arc<Self>, path: &std::path::Path) -> watch::Receiver<u64> {
-        let mut lookout = self.lookout.lock().unwrap_or_else(PoisonError::into_inner);
-        // Subscribed under the lock: a thread about to end for want of watchers sees this one.
-        let watcher = self.news.subscribe();
-        if !lookout.is_running && !lookout.is_closed {
-            let (changes, path) = (Arc::clone(self), path.to_owned());
-            let started =
-                thread::Builder::new().name("store-changes".into()).spawn(move || changes.look_out(path));
-            lookout.is_running = started.is_ok();
-            lookout.thread = started.ok();
+    pub(crate) fn is_watched(&self) -> bool {
+        self.0.receiver_count() > 0
+    }
+
+    fn tell(&self) {
+        self.0.send_modify(|count| *count = count.wrapping_add(1));
+    }
+}
+
+/// The writer's eye on others.
+pub(crate) struct Lookout {
+    seen: Option<i64>,
+    next: Instant,
+}
+
+impl Lookout {
+    pub(crate) fn new(connection: &Connection) -> Self {
+        Self { seen: version(connection), next: Instant::now() }
+    }
+
+    /// Looks, if it is time to, and tells the watchers.
+    pub(crate) fn look(&mut self, connection: &Connection, changes: &Changes) {
+        let now = Instant::now();
+        if now < self.next || !changes.is_watched() {
+            return;
         }
-        watcher
-    }
-
-    /// Ends the thread, if there is one.
-    pub(crate) fn close(&self) {
-        let thread = {
-            let mut lookout = self.lookout.lock().unwrap_or_else(PoisonError::into_inner);
-            lookout.is_closed = true;
-            lookout.thread.take()
-        };
-        self.wake.notify_all();
-        if let Some(thread) = thread {
-            let _ = thread.join();
+        self.next = now + EVERY;
+        let version = version(connection);
+        // If nothing can be found out, it fires for nothing rather than not at all.
+        if version.is_none() || version != self.seen {
+            self.seen = version;
+            changes.tell();
         }
-    }
-
-    fn look_out(&self, path: PathBuf) {
-        let connection = connect::reader(&path);
-        let mut seen = connection.as_ref().ok().and_then(version);
-        // What was committed since the watcher came and before this look is not seen: tell once.
-        self.tell();
-        while self.is_wanted() {
-            let now = connection.as_ref().ok().and_then(version);
-            // If nothing can be found out, it fires for nothing rather than not at all.
-            if now.is_none() || now != seen {
-                seen = now;
-                self.tell();
-            }
-        }
-    }
-
-    /// Waits a moment; says whether anybody still watches, and leaves the post if not.
-    fn is_wanted(&self) -> bool {
-        let lookout = self.lookout.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.wake.wait_timeout_while(lookout, EVERY, |lookout| !lookout.is_closed);
-        let (mut lookout, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        lookout.is_running = !lookout.is_closed && self.news.receiver_count() > 0;
-        lookout.is_running
     }
 }
 

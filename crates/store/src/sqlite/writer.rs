@@ -5,13 +5,19 @@
 //! is answered before the commit that holds the answer's truth is through.
 
 use std::{
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
     thread::{self, JoinHandle},
 };
 
 use rusqlite::Connection;
 
-use super::{changes::Changes, connect::patiently};
+use super::{
+    changes::{Changes, EVERY, Lookout},
+    connect::patiently,
+};
 use crate::{Error, Pending, failpoint, pending::Answer};
 
 /// How many operations share a commit at most.
@@ -50,9 +56,16 @@ where
     }
 }
 
+/// What reaches the writer.
+enum Queued {
+    Operation(Box<dyn Operation>),
+    /// Somebody watches from now on.
+    Watched,
+}
+
 /// The way to the writer's queue.
 #[derive(Clone)]
-pub(crate) struct Queue(mpsc::Sender<Box<dyn Operation>>);
+pub(crate) struct Queue(mpsc::Sender<Queued>);
 
 impl Queue {
     /// Queues a write; the order of calls is the order of commits.
@@ -63,8 +76,13 @@ impl Queue {
     {
         let (answer, pending) = Pending::new();
         // If the thread is gone, dropping the answer says that the store was closed.
-        let _ = self.0.send(Box::new(Write { work, outcome: None, answer }));
+        let _ = self.0.send(Queued::Operation(Box::new(Write { work, outcome: None, answer })));
         pending
+    }
+
+    /// Says that somebody watches for other processes' commits from now on.
+    pub(crate) fn watched(&self) {
+        let _ = self.0.send(Queued::Watched);
     }
 }
 
@@ -100,12 +118,28 @@ impl Drop for Writer {
     }
 }
 
-fn work_off(connection: &Connection, queued: &mpsc::Receiver<Box<dyn Operation>>, changes: &Changes) {
-    while let Ok(first) = queued.recv() {
-        let mut group = vec![first];
-        group.extend(queued.try_iter().take(TOGETHER - 1));
-        commit_group(connection, group);
-        changes.tell();
+fn work_off(connection: &Connection, queued: &mpsc::Receiver<Queued>, changes: &Changes) {
+    let mut lookout = Lookout::new(connection);
+    loop {
+        let next = if changes.is_watched() {
+            queued.recv_timeout(EVERY)
+        } else {
+            queued.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        };
+        match next {
+            Ok(Queued::Operation(first)) => {
+                let mut group = vec![first];
+                let more = queued.try_iter().take(TOGETHER - 1);
+                group.extend(more.filter_map(|queued| match queued {
+                    Queued::Operation(operation) => Some(operation),
+                    Queued::Watched => None,
+                }));
+                commit_group(connection, group);
+            }
+            Ok(Queued::Watched) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        lookout.look(connection, changes);
     }
 }
 
@@ -204,7 +238,11 @@ mod tests {
         let queue = Queue(tx);
         let write = |text: String| queue.write(move |connection: &Connection| note(connection, &text));
         let answers = texts.into_iter().map(write).collect();
-        (rx.try_iter().collect(), answers)
+        let operation = |queued| match queued {
+            Queued::Operation(operation) => operation,
+            Queued::Watched => unreachable!("nobody watches here"),
+        };
+        (rx.try_iter().map(operation).collect(), answers)
     }
 
     #[test]

@@ -87,6 +87,7 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
         EventBody::ToolCompleted(ToolRecord {
             call,
             tool: "Read".into(),
+            title: "acorn.txt".into(),
             outcome: Outcome::Done,
             content: vec![Part::text("an acorn")],
             duration_ms: 1,

@@ -118,7 +118,9 @@ fn not_found(text: &str, old: &str) -> String {
 mod tests {
     use super::*;
 
-    fn replaced(text: &str, edits: &[(&str, &str, Matches)]) -> Result<(String, usize), String> {
+    type Edit = (&'static str, &'static str, Matches);
+
+    fn replaced(text: &str, edits: &[Edit]) -> Result<(String, usize), String> {
         let replacements: Vec<Replacement> = edits
             .iter()
             .map(|(old, new, matches)| Replacement {
@@ -145,7 +147,7 @@ mod tests {
     #[test]
     fn what_cannot_be_replaced_is_said_and_nothing_is() {
         use Matches::*;
-        let table: [(&str, &[(&str, &str, Matches)], &str); 7] = [
+        let table: [(&str, &[Edit], &str); 7] = [
             ("a", &[], "nothing to replace"),
             ("a", &[("", "x", One)], "is empty"),
             ("a", &[("a", "a", One)], "are the same"),

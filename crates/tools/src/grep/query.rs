@@ -38,6 +38,8 @@ pub(super) struct Query {
     /// Lines or files shown.
     pub shown: usize,
     pub pattern: String,
+    /// Whether lines come with their numbers.
+    pub is_numbered: bool,
     root: PathBuf,
     glob: Option<String>,
     file_type: Option<String>,
@@ -64,6 +66,7 @@ impl Query {
             },
             shown,
             pattern: text(input, "pattern").to_owned(),
+            is_numbered: input.get("line_numbers").and_then(Value::as_bool).unwrap_or(true),
             root: root(text(input, "path"), context)?,
             glob: optional("glob"),
             file_type: optional("type"),
@@ -106,7 +109,7 @@ impl Query {
     }
 
     pub fn has_context(&self) -> bool {
-        self.before > 0 || self.after > 0
+        self.mode == Mode::Content && (self.before > 0 || self.after > 0)
     }
 }
 

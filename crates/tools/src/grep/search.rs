@@ -96,9 +96,10 @@ impl Found {
         if self.files.is_empty() {
             return format!("No matches for `{}`.", query.pattern);
         }
-        let lines = self.files.iter().flat_map(|(path, collector)| {
-            let name = walk::shown(path, cwd);
-            file_lines(query, name, collector)
+        let lines = self.files.iter().enumerate().flat_map(|(at, (path, collector))| {
+            // With lines around the matches nobody could see where the next file's begin.
+            let border = (at > 0 && query.has_context()).then(|| "--".to_owned());
+            border.into_iter().chain(file_lines(query, walk::shown(path, cwd), collector))
         });
         let mut shown: Vec<String> = Vec::new();
         let mut left_out = 0;
@@ -125,14 +126,15 @@ fn file_lines<'a>(
     match query.mode {
         Mode::Files => Box::new(std::iter::once(name)),
         Mode::Count => Box::new(std::iter::once(format!("{name}:{}", collector.count))),
-        Mode::Content => {
-            let last = query.has_context().then(|| "--".to_owned());
-            let lines = collector.lines.iter().map(move |line| match line {
-                Line::Match(number, text) => format!("{name}:{number}:{text}"),
-                Line::Context(number, text) => format!("{name}-{number}-{text}"),
-                Line::Break => "--".to_owned(),
-            });
-            Box::new(lines.chain(last))
-        }
+        Mode::Content if query.is_numbered => Box::new(collector.lines.iter().map(move |line| match line {
+            Line::Match(number, text) => format!("{name}:{number}:{text}"),
+            Line::Context(number, text) => format!("{name}-{number}-{text}"),
+            Line::Break => "--".to_owned(),
+        })),
+        Mode::Content => Box::new(collector.lines.iter().map(move |line| match line {
+            Line::Match(_, text) => format!("{name}:{text}"),
+            Line::Context(_, text) => format!("{name}-{text}"),
+            Line::Break => "--".to_owned(),
+        })),
     }
 }

@@ -3,9 +3,11 @@
 //! Both sides are made absolute and freed of `.` and `..` first, so that
 //! `src/../../etc/passwd` is not below `src`.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use globset::{GlobBuilder, escape};
+
+use crate::lexical::lexical;
 
 /// Whether a path is one a rule's glob names.
 pub(super) fn is_matched_by(subject: &str, rule: &str, cwd: &Path) -> bool {
@@ -28,21 +30,6 @@ pub(super) fn literal(subject: &str, cwd: &Path) -> String {
     let path = lexical(&cwd.join(subject));
     let shown = path.strip_prefix(lexical(cwd)).unwrap_or(&path);
     if shown.as_os_str().is_empty() { ".".to_owned() } else { escape(&shown.to_string_lossy()) }
-}
-
-/// A path without `.` and `..`, as written: links are not followed.
-pub(crate) fn lexical(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            other => plain.push(other),
-        }
-    }
-    plain
 }
 
 fn absolute_glob(rule: &str, cwd: &Path) -> String {

@@ -79,7 +79,7 @@ async fn files_are_found_by_name_newest_first() {
 #[tokio::test]
 async fn lines_are_found_by_expression() {
     let desk = project();
-    let table: [(Value, &str); 12] = [
+    let table: [(Value, &str); 14] = [
         (
             json!({"pattern": "needle"}),
             ".github/ci.yml:1:needle: ci\nsrc/deep/lib.rs:3:fn needle() {}\nsrc/main.rs:2:    needle();",
@@ -95,15 +95,15 @@ async fn lines_are_found_by_expression() {
         (json!({"pattern": "needle", "path": "src/main.rs", "-n": true}), "src/main.rs:2:    needle();"),
         (
             json!({"pattern": "fn needle", "-B": 1}),
-            "src/deep/lib.rs-2-// two\nsrc/deep/lib.rs:3:fn needle() {}\n--",
+            "src/deep/lib.rs-2-// two\nsrc/deep/lib.rs:3:fn needle() {}",
         ),
         (
             json!({"pattern": "fn needle", "-A": "1"}),
-            "src/deep/lib.rs:3:fn needle() {}\nsrc/deep/lib.rs-4-// four\n--",
+            "src/deep/lib.rs:3:fn needle() {}\nsrc/deep/lib.rs-4-// four",
         ),
         (
             json!({"pattern": "one|Needle$", "context": 1, "path": "src"}),
-            "src/deep/lib.rs:1:// one\nsrc/deep/lib.rs-2-// two\n--\nsrc/deep/lib.rs-4-// four\nsrc/deep/lib.rs:5:// Needle\n--",
+            "src/deep/lib.rs:1:// one\nsrc/deep/lib.rs-2-// two\n--\nsrc/deep/lib.rs-4-// four\nsrc/deep/lib.rs:5:// Needle",
         ),
         (
             json!({"pattern": "needle", "head_limit": 1}),
@@ -115,6 +115,11 @@ async fn lines_are_found_by_expression() {
         ),
         (json!({"pattern": "needle", "path": "target"}), "target/built.rs:1:needle"),
         (json!({"pattern": "^fn main", "path": "."}), "src/main.rs:1:fn main() {"),
+        (
+            json!({"pattern": "main|one", "-A": 1, "path": "src"}),
+            "src/deep/lib.rs:1:// one\nsrc/deep/lib.rs-2-// two\n--\nsrc/main.rs:1:fn main() {\nsrc/main.rs-2-    needle();",
+        ),
+        (json!({"pattern": "fn main", "-n": false}), "src/main.rs:fn main() {"),
         (json!({"pattern": "haystack"}), "No matches for `haystack`."),
     ];
     for (input, expected) in table {

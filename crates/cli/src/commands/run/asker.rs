@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use rooftree_protocol::{Answer, Event, PermissionDecision, PermissionId, PermissionScope};
 
 use crate::terminal::{
+    self,
     card::{Card, Choice},
     keys::{Keys, Mode},
     line::{Line, Look},
@@ -72,7 +73,7 @@ impl Asker {
 
     fn show_next(&mut self, view: &mut dyn View, keys: &mut Keys) {
         if let (false, Some(card)) = (self.shown, self.cards.front()) {
-            view.ask(&card.lines(self.cards.len() - 1), &Card::prompt());
+            view.ask(&card.lines(self.cards.len() - 1, terminal::width()), &Card::prompt());
             keys.listen(Mode::Keys);
             self.shown = true;
         }

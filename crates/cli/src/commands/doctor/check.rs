@@ -1,0 +1,67 @@
+//! One thing that was looked at.
+
+use serde::Serialize;
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// As it should be.
+    Good,
+    /// Not there, and nothing needs it.
+    Absent,
+    /// Works, but somebody should look at it.
+    Warning,
+    /// Something will not work.
+    Failure,
+}
+
+/// What it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    Environment,
+    Storage,
+    Models,
+    Sessions,
+}
+
+/// A line of the report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub group: Group,
+    pub name: &'static str,
+    pub verdict: Verdict,
+    pub words: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+impl Group {
+    /// Everything is as it should be.
+    pub fn good(self, name: &'static str, words: impl Into<String>) -> Check {
+        Check { group: self, name, verdict: Verdict::Good, words: words.into(), fix: None }
+    }
+
+    /// It is not there, and that is fine.
+    pub fn absent(self, name: &'static str, words: impl Into<String>) -> Check {
+        Check { verdict: Verdict::Absent, ..self.good(name, words) }
+    }
+
+    /// Somebody should look at it.
+    pub fn warning(self, name: &'static str, words: impl Into<String>) -> Check {
+        Check { verdict: Verdict::Warning, ..self.good(name, words) }
+    }
+
+    /// Something will not work.
+    pub fn failure(self, name: &'static str, words: impl Into<String>) -> Check {
+        Check { verdict: Verdict::Failure, ..self.good(name, words) }
+    }
+}
+
+impl Check {
+    /// Adds what to do about it.
+    pub fn fix(self, fix: impl Into<String>) -> Self {
+        Self { fix: Some(fix.into()), ..self }
+    }
+}

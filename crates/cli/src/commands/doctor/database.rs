@@ -1,0 +1,126 @@
+//! Looks at the database: where it is, whether it can grow, what is left open in it.
+
+use std::{fs, path::Path};
+
+use nix::{
+    sys::statvfs::statvfs,
+    unistd::{AccessFlags, access},
+};
+use rooftree_protocol::SessionId;
+use rooftree_store::{Error, Owner, SessionFilter, SqliteStore, Store};
+
+use super::check::{Check, Group};
+use crate::{environment::Environment, terminal::wording::counted, wording};
+
+/// Less free space than this is worth a warning.
+const LITTLE: u64 = 200_000_000;
+/// How many resting sessions are asked for owners that were left behind.
+const LATEST: usize = 200;
+
+/// All of it. Looks without making, changing or migrating anything.
+pub async fn checks(environment: &Environment) -> Vec<Check> {
+    let path = environment.database.as_path();
+    let place = existing(path);
+    let mut checks = vec![space(place), writable(path, place)];
+    if !path.exists() {
+        let words = format!("{} is not there yet; the first run makes it", wording::place(path));
+        checks.insert(0, Group::Storage.absent("database", words));
+        return checks;
+    }
+    match SqliteStore::open_read_only(path) {
+        Ok(store) => {
+            checks.insert(0, database(path));
+            checks.extend(sessions(&store).await.unwrap_or_else(|error| vec![broken("sessions", &error)]));
+        }
+        Err(error) => checks.insert(0, broken("database", &error)),
+    }
+    checks
+}
+
+fn database(path: &Path) -> Check {
+    let beside = ["", "-wal", "-shm"].map(|end| format!("{}{end}", path.display()));
+    let bytes: u64 = beside.iter().filter_map(|file| fs::metadata(file).ok()).map(|data| data.len()).sum();
+    let (size, schema) = (wording::size(bytes), SqliteStore::SCHEMA);
+    Group::Storage.good("database", format!("{} ({size}, schema {schema})", wording::place(path)))
+}
+
+fn broken(name: &'static str, error: &Error) -> Check {
+    let problem = error.problem();
+    Group::Storage
+        .failure(name, problem.message)
+        .fix("rooftree doctor verify says more; restore a backup if it is damaged")
+}
+
+/// The nearest directory at or above the database that is there.
+fn existing(path: &Path) -> &Path {
+    path.ancestors().skip(1).find(|directory| directory.is_dir()).unwrap_or(Path::new("/"))
+}
+
+fn space(directory: &Path) -> Check {
+    let Ok(system) = statvfs(directory) else {
+        return Group::Storage
+            .warning("space", format!("cannot ask how much is free at {}", wording::place(directory)));
+    };
+    let free = system.blocks_available().saturating_mul(system.fragment_size());
+    let words = format!("{} free", wording::size(free));
+    if free >= LITTLE {
+        Group::Storage.good("space", words)
+    } else {
+        Group::Storage.warning("space", words).fix("free some space before long runs")
+    }
+}
+
+fn writable(path: &Path, directory: &Path) -> Check {
+    let file = if path.exists() { path } else { directory };
+    match [directory, file].into_iter().find(|place| access(*place, AccessFlags::W_OK).is_err()) {
+        None => Group::Storage.good("writing", "allowed"),
+        Some(place) => Group::Storage
+            .failure("writing", format!("{} cannot be written to", wording::place(place)))
+            .fix("make it writable, or set ROOFTREE_HOME to another directory"),
+    }
+}
+
+async fn sessions(store: &SqliteStore) -> Result<Vec<Check>, Error> {
+    let live = store.sessions(SessionFilter { limit: LATEST, ..SessionFilter::default() }).await?;
+    let unfinished = store.unfinished().await?;
+    let (mut idle, mut working, mut left) = (Vec::new(), 0, 0);
+    for id in &unfinished {
+        match alive(store, id).await? {
+            Some(true) => working += 1,
+            Some(false) | None => idle.push(id),
+        }
+    }
+    for session in live.iter().filter(|session| !unfinished.contains(&session.id)) {
+        left += u64::from(alive(store, &session.id).await? == Some(false));
+    }
+    Ok(vec![unfinished_check(&idle, working), owners_check(left)])
+}
+
+/// Whether the process that holds a session is alive; none if nobody holds it.
+async fn alive(store: &SqliteStore, id: &SessionId) -> Result<Option<bool>, Error> {
+    Ok(store.owner(id).await?.map(|owner| !owner.is_dead_for(&Owner::this_process())))
+}
+
+fn unfinished_check(idle: &[&SessionId], working: u64) -> Check {
+    let busy = if working == 0 { String::new() } else { format!("{working} at work · ") };
+    match idle {
+        [] => Group::Sessions.good("unfinished", format!("{busy}none left behind")),
+        [first, ..] => {
+            let count = counted(idle.len() as u64, "session");
+            Group::Sessions
+                .warning("unfinished", format!("{busy}{count} with something left to do"))
+                .fix(format!("rooftree run -s {first} goes on with the first one"))
+        }
+    }
+}
+
+fn owners_check(left: u64) -> Check {
+    match left {
+        0 => Group::Sessions.good("owners", "none left behind"),
+        _ => {
+            let count = counted(left, "session");
+            Group::Sessions
+                .absent("owners", format!("{count} held by processes that are gone; the next one takes over"))
+        }
+    }
+}

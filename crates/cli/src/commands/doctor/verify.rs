@@ -1,0 +1,73 @@
+//! Reads the whole database and checks every promise it makes. Changes nothing, and works
+//! while others write.
+
+use std::io::{self, IsTerminal};
+
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_store::{SqliteStore, Store, verify::Report};
+use serde_json::json;
+
+use super::{check::Verdict, page::sign};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    output,
+    terminal::{clean::clean_line, wording::counted},
+    wording::place,
+};
+
+/// Prints what was counted, checked and found.
+pub async fn execute(environment: &Environment, as_json: bool) -> Result<Exit, Problem> {
+    let path = &environment.database;
+    if !path.exists() {
+        return Err(Problem::new(ErrorCode::StoreFailed, format!("there is no database at {}", place(path)))
+            .fix("rooftree run \"…\" makes one; ROOFTREE_HOME says where to look"));
+    }
+    let store = SqliteStore::open_read_only(path).map_err(|error| damaged(&error))?;
+    let report = store.verify().await.map_err(|error| damaged(&error))?;
+    let text = if as_json {
+        let counted: serde_json::Map<_, _> =
+            report.counted.iter().map(|(kind, count)| (kind.replace(' ', "_"), (*count).into())).collect();
+        output::json_page(&json!({
+            "database": path,
+            "counted": counted,
+            "checked": report.checked,
+            "violations": report.violations,
+        }))?
+    } else {
+        page(environment, &report)
+    };
+    output::print(&text)?;
+    Ok(if report.violations.is_empty() { Exit::DONE } else { Exit::FAILED })
+}
+
+fn damaged(error: &rooftree_store::Error) -> Problem {
+    error.problem().fix("restore a backup; a damaged file may still be read with SQLite's own .recover")
+}
+
+fn page(environment: &Environment, report: &Report) -> String {
+    let colours = environment.colours(io::stdout().is_terminal());
+    let mut text = format!("rooftree {} — doctor verify\n", env!("CARGO_PKG_VERSION"));
+    let looked_at: Vec<String> =
+        report.counted.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    text += &format!("Counted  {}  in {}\n", looked_at.join(" · "), place(&environment.database));
+    text += "Checked\n";
+    for promise in &report.checked {
+        let name = promise.split(':').next().unwrap_or_default();
+        let is_kept = report.violations.iter().all(|violation| violation.invariant != name);
+        let verdict = if is_kept { Verdict::Good } else { Verdict::Failure };
+        text += &format!("  {} {promise}\n", sign(verdict, colours));
+    }
+    if !report.violations.is_empty() {
+        text += "Violations\n";
+        for violation in &report.violations {
+            let (place, what) = (clean_line(&violation.place), clean_line(&violation.what));
+            text += &format!(
+                "  {} {:<3} {place}: {what}\n",
+                sign(Verdict::Failure, colours),
+                violation.invariant
+            );
+        }
+    }
+    text + &format!("{}\n", counted(report.violations.len() as u64, "violation"))
+}

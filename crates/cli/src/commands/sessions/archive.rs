@@ -1,0 +1,93 @@
+//! A session outside the store: lossless lines of JSON, or a directory of three files.
+//!
+//! The first line is the session's row, then come its events as the protocol spells them,
+//! inherited ones included, then the bytes they refer to. `head` in the row says how many
+//! events there must be, so a file that was cut between two lines is found out too.
+
+pub mod directory;
+pub mod reading;
+
+use std::{borrow::Cow, collections::BTreeSet};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use rooftree_protocol::{BlobId, Event, EventBody, Part, Problem, Session};
+use rooftree_store::Store;
+use serde::{Deserialize, Serialize};
+
+use super::in_words;
+use crate::output;
+
+/// What the first line says it is.
+pub const FORMAT: &str = "rooftree.session";
+/// The version of these lines; the events have their own.
+pub const VERSION: u32 = 1;
+
+/// A whole session.
+#[derive(Debug)]
+pub struct Archive {
+    pub session: Session,
+    /// Events with the place in the file where they were read.
+    pub events: Vec<(String, Event)>,
+    pub blobs: Vec<Vec<u8>>,
+}
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+struct Header<'a> {
+    #[serde(rename = "type")]
+    kind: Cow<'a, str>,
+    format: Cow<'a, str>,
+    v: u32,
+    session: Cow<'a, Session>,
+}
+
+/// Bytes that events refer to.
+#[derive(Serialize, Deserialize)]
+struct BlobLine {
+    #[serde(rename = "type")]
+    kind: String,
+    id: BlobId,
+    /// Absent if the store had lost them.
+    base64: Option<String>,
+}
+
+/// The line with the session's row.
+pub fn header_line(session: &Session) -> Result<String, Problem> {
+    output::json_line(&Header {
+        kind: "session".into(),
+        format: FORMAT.into(),
+        v: VERSION,
+        session: Cow::Borrowed(session),
+    })
+}
+
+/// The line with some bytes.
+pub fn blob_line(id: &BlobId, bytes: Option<&[u8]>) -> Result<String, Problem> {
+    let base64 = bytes.map(|bytes| STANDARD.encode(bytes));
+    output::json_line(&BlobLine { kind: "blob".into(), id: id.clone(), base64 })
+}
+
+/// The bytes a blob's name stands for; none if the store has lost them.
+pub async fn bytes_of(store: &dyn Store, id: &BlobId) -> Result<Option<Vec<u8>>, Problem> {
+    store.blob(id).await.map_err(in_words)
+}
+
+/// The names of all bytes that events refer to.
+pub fn referenced<'a>(events: impl IntoIterator<Item = &'a Event>) -> BTreeSet<BlobId> {
+    let mut found = BTreeSet::new();
+    for event in events {
+        let parts: &[Part] = match &event.body {
+            EventBody::MessageUser { message, .. } => &message.parts,
+            EventBody::ToolCompleted(record) => {
+                found.extend(record.full.clone());
+                &record.content
+            }
+            _ => &[],
+        };
+        found.extend(parts.iter().filter_map(|part| match part {
+            Part::Image { blob, .. } | Part::File { blob, .. } => Some(blob.clone()),
+            Part::Text { .. } => None,
+        }));
+    }
+    found
+}

@@ -1,0 +1,129 @@
+//! A session as a directory: who it is, how it is, what happened, and the bytes it refers to.
+
+use std::{fs, path::Path};
+
+use rooftree_protocol::{BlobId, ErrorCode, Event, EventBody, Problem, Session};
+use rooftree_runtime::History;
+use rooftree_store::Store;
+use serde_json::{Map, Value, json};
+
+use super::{
+    Archive, FORMAT, VERSION, bytes_of,
+    reading::{LineReader, document, file, split, wrong},
+    referenced,
+};
+use crate::{
+    commands::sessions::kept_file::{self, KeptFile, cannot_write},
+    output,
+};
+
+const DESCRIPTOR: &str = "descriptor.json";
+const STATE: &str = "state.json";
+const HISTORY: &str = "history.jsonl";
+const BLOBS: &str = "blobs";
+
+/// What of a session's row never changes; the rest is its state.
+const IDENTITY: [&str; 8] = ["id", "agent", "name", "model", "cwd", "parent", "forked_from", "created_at"];
+
+/// Writes a session. Each file appears whole; the descriptor comes last, so a directory
+/// that has one is complete.
+pub async fn write(
+    directory: &Path,
+    store: &dyn Store,
+    session: &Session,
+    events: &[Event],
+) -> Result<(), Problem> {
+    refuse_another(directory, session)?;
+    fs::create_dir_all(directory).map_err(|error| cannot_write(directory, error))?;
+    let blobs = referenced(events);
+    if !blobs.is_empty() {
+        fs::create_dir_all(directory.join(BLOBS)).map_err(|error| cannot_write(directory, error))?;
+    }
+    for id in blobs {
+        if let Some(bytes) = bytes_of(store, &id).await? {
+            kept_file::write(&directory.join(BLOBS).join(id.as_str()), &bytes)?;
+        }
+    }
+    let mut history = KeptFile::create(&directory.join(HISTORY))?;
+    for event in events {
+        history.write(output::json_line(event)?.as_bytes())?;
+    }
+    history.keep()?;
+    let (descriptor, state) = apart(session, events);
+    kept_file::write(&directory.join(STATE), output::json_page(&state)?.as_bytes())?;
+    kept_file::write(&directory.join(DESCRIPTOR), output::json_page(&descriptor)?.as_bytes())
+}
+
+/// A directory may be written again for the same session, never for another one.
+fn refuse_another(directory: &Path, session: &Session) -> Result<(), Problem> {
+    let there = directory.join(DESCRIPTOR);
+    if !there.exists() {
+        return Ok(());
+    }
+    let descriptor: Map<String, Value> = document(DESCRIPTOR, &file(&there)?)?;
+    if descriptor.get("id").and_then(Value::as_str) == Some(session.id.as_str()) {
+        return Ok(());
+    }
+    let message = format!("`{}` holds another session", directory.display());
+    Err(Problem::new(ErrorCode::InvalidArguments, message).fix("choose another place with --out PATH"))
+}
+
+/// A session's row taken apart into who it is and how it is.
+fn apart(session: &Session, events: &[Event]) -> (Map<String, Value>, Map<String, Value>) {
+    let mut descriptor = Map::new();
+    descriptor.insert("format".into(), FORMAT.into());
+    descriptor.insert("v".into(), VERSION.into());
+    let mut state = Map::new();
+    if let Ok(Value::Object(row)) = serde_json::to_value(session) {
+        for (key, value) in row {
+            let part = if IDENTITY.contains(&key.as_str()) { &mut descriptor } else { &mut state };
+            part.insert(key, value);
+        }
+    }
+    let mut history = History::default();
+    events.iter().for_each(|event| history.apply(event));
+    state.insert("context_after".into(), context_after(events).into());
+    state.insert("run".into(), json!(history.run().map(|run| run.id.as_str())));
+    state.insert("todos".into(), json!(history.todos()));
+    (descriptor, state)
+}
+
+/// The number of the latest marker at which the context started anew.
+fn context_after(events: &[Event]) -> u64 {
+    let begins = |event: &&Event| {
+        let starts = matches!(&event.body, EventBody::SessionOpened { forked_from: None, .. });
+        starts || matches!(&event.body, EventBody::SessionCleared { .. })
+    };
+    events.iter().rev().find(begins).and_then(|event| event.id).unwrap_or(0)
+}
+
+/// Reads a directory back.
+pub fn read(directory: &Path) -> Result<Archive, Problem> {
+    let mut row: Map<String, Value> = document(DESCRIPTOR, &file(&directory.join(DESCRIPTOR))?)?;
+    let is_ours = row.get("format").and_then(Value::as_str) == Some(FORMAT);
+    if !is_ours || row.get("v").and_then(Value::as_u64) != Some(VERSION.into()) {
+        return Err(wrong(DESCRIPTOR, format!("it is not `{FORMAT}` of version {VERSION}")));
+    }
+    let state: Map<String, Value> = document(STATE, &file(&directory.join(STATE))?)?;
+    row.extend(state);
+    let session: Session =
+        serde_json::from_value(Value::Object(row)).map_err(|error| wrong(DESCRIPTOR, error))?;
+    let mut reader = LineReader::default();
+    for (number, line) in split(&file(&directory.join(HISTORY))?).enumerate() {
+        reader.take_event(&format!("{HISTORY} line {}", number + 1), line)?;
+    }
+    read_blobs(&directory.join(BLOBS), &mut reader)?;
+    reader.finish(session)
+}
+
+fn read_blobs(directory: &Path, reader: &mut LineReader) -> Result<(), Problem> {
+    let Ok(entries) = fs::read_dir(directory) else { return Ok(()) };
+    for entry in entries.filter_map(Result::ok) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // A file of another name is somebody's own.
+        if let Ok(id) = BlobId::parse(&name) {
+            reader.take_bytes(&format!("{BLOBS}/{name}"), id, file(&entry.path())?)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Lets a session forget its context. Identity, metadata and journal stay: a marker is appended.
+
+use std::time::Duration;
+
+use clap::Args;
+use rooftree_protocol::{Command, Event, EventBody, Lane, Problem, event::ClearReason};
+use rooftree_runtime::{Clock, History, SystemClock};
+use rooftree_store::{Batch, ClaimOutcome, Claimed, Owner, Store};
+
+use super::{
+    closing::{self, Envelope},
+    find::{self, Among},
+    in_words, journal, to_change,
+};
+use crate::{environment::Environment, exit::Exit, output};
+
+/// How long the claim lives if this process dies.
+const LEASE: Duration = Duration::from_secs(15);
+
+/// Options of `sessions clear`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Which session
+    #[arg(value_name = "ID")]
+    session: String,
+}
+
+/// Does it, or leaves it to the process that works on the session.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let store = to_change(environment)?;
+    let id = find::session(store.as_ref(), &arguments.session, Among::Live).await?.id;
+    let now = SystemClock.now();
+    let claim = store.claim(&id, &Owner::this_process(), now, now.after(LEASE)).await.map_err(in_words)?;
+    match claim {
+        ClaimOutcome::Granted(claimed) => {
+            append(store.as_ref(), claimed).await?;
+            output::mention(
+                environment,
+                &format!("session {id} starts anew; what was said stays in its journal"),
+            );
+        }
+        ClaimOutcome::Held(owner) => {
+            let command = Command::Clear { session: id.clone() };
+            store.put_command(&id, command, now).await.map_err(in_words)?;
+            let said = format!("process {} works on session {id} and clears it when its run ends", owner.pid);
+            output::mention(environment, &said);
+        }
+    }
+    Ok(Exit::DONE)
+}
+
+/// Ends a run that was left open, then appends the marker; all in one commit.
+async fn append(store: &dyn Store, claimed: Claimed) -> Result<(), Problem> {
+    let Claimed { claim, session, .. } = claimed;
+    let mut history = History::default();
+    journal::whole(store, &session).await?.iter().for_each(|event| history.apply(event));
+    let now = SystemClock.now();
+    let outside = Envelope { session: &session.id, agent: &session.agent, run: None, ts: now };
+    let mut events: Vec<Event> =
+        closing::opening(&session).map(|body| outside.around(body)).into_iter().collect();
+    events.iter().for_each(|event| history.apply(event));
+    let mail = history.run().and_then(|run| run.mail);
+    let inside = Envelope { run: history.run().map(|run| run.id.clone()), ..outside };
+    events.extend(closing::interruption(&history, now).into_iter().map(|body| inside.around(body)));
+    let marker = EventBody::SessionCleared { reason: ClearReason::Asked };
+    events.push(Envelope { run: None, ..inside }.around(marker));
+    for (number, event) in (session.head + 1..).zip(&mut events) {
+        event.id = Some(number);
+    }
+    let batch = Batch {
+        events,
+        done: mail.map(|position| (Lane::Mail, position)).into_iter().collect(),
+        run: Some(None),
+        lease: now.after(LEASE),
+        ..Batch::default()
+    };
+    store.append(&claim, batch).await.map_err(in_words)?;
+    store.release(claim).await.map_err(in_words)
+}

@@ -1,0 +1,89 @@
+//! What must be appended to a journal so that nothing in it is left open.
+//!
+//! The runtime does this for sessions it wakes. Clearing and importing must not wake anybody,
+//! because then a half-finished run would go on, so they close it themselves.
+
+use rooftree_protocol::{
+    Answer, Event, EventBody, Outcome, Part, PermissionDecision, PermissionScope, RunId, RunStatus, Session,
+    SessionId, Timestamp,
+    event::{self, RunEnd, ToolRecord},
+};
+use rooftree_runtime::History;
+
+/// The first event of a journal that has none of its own yet.
+pub fn opening(session: &Session) -> Option<EventBody> {
+    let begins_at = session.forked_from.as_ref().map_or(0, |point| point.at);
+    (session.head == begins_at).then(|| EventBody::SessionOpened {
+        agent: session.agent.clone(),
+        name: session.name.clone(),
+        forked_from: session.forked_from.clone(),
+    })
+}
+
+/// What ends the run that is open, if one is: its question is withdrawn, each call gets its
+/// one result, and the run is said to be interrupted.
+pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
+    let Some(run) = history.run() else { return Vec::new() };
+    let mut bodies = Vec::new();
+    if let Some(id) = run.asking.clone() {
+        let answer =
+            Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because: None };
+        bodies.push(EventBody::PermissionResolved { id, answer, by: "interrupted".into() });
+    }
+    let mut calls = run.calls;
+    for open in history.open_calls() {
+        let (outcome, words) = match open.intent {
+            Some(_) => (Outcome::Unknown, "unknown: interrupted"),
+            None => (Outcome::Cancelled, "[cancelled]"),
+        };
+        bodies.push(EventBody::ToolCompleted(ToolRecord {
+            call: open.call.id.clone(),
+            tool: open.call.tool.clone(),
+            title: String::new(),
+            outcome,
+            content: vec![Part::text(words)],
+            duration_ms: 0,
+            full: None,
+            files: Vec::new(),
+            diff: None,
+        }));
+        calls += 1;
+    }
+    let lasted = now.since(run.started_at).as_millis();
+    bodies.push(EventBody::RunCompleted(RunEnd {
+        status: RunStatus::Interrupted,
+        text: run.text.clone(),
+        turns: run.turns,
+        calls,
+        usage: run.usage,
+        duration_ms: u64::try_from(lasted).unwrap_or(u64::MAX),
+        files: run.files.clone(),
+        denials: run.denials.clone(),
+        error: None,
+    }));
+    bodies
+}
+
+/// What events that are appended together have in common.
+pub struct Envelope<'a> {
+    pub session: &'a SessionId,
+    pub agent: &'a str,
+    pub run: Option<RunId>,
+    pub ts: Timestamp,
+}
+
+impl Envelope<'_> {
+    /// An event that is numbered when its place is known.
+    pub fn around(&self, body: EventBody) -> Event {
+        Event {
+            v: event::VERSION,
+            id: None,
+            ts: self.ts,
+            session: self.session.clone(),
+            run: self.run.clone(),
+            parent_run: None,
+            agent: self.agent.to_owned(),
+            body,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Writes a session to a file, a directory or standard output.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use rooftree_protocol::{Event, Problem, Session};
+use rooftree_store::Store;
+
+use super::{
+    archive::{self, directory},
+    find::{self, Among},
+    journal,
+    kept_file::KeptFile,
+    to_read_one, transcript,
+};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    output::{self, Reader},
+};
+
+/// Options of `sessions export`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Which session
+    #[arg(value_name = "ID")]
+    session: String,
+    /// What to write
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    /// Write a directory with descriptor.json, state.json and history.jsonl
+    #[arg(long, value_enum, value_name = "LAYOUT", conflicts_with = "format")]
+    layout: Option<Layout>,
+    /// Where to; standard output if absent, for `--layout files` a directory named like the session
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Everything, line by line; `import` reads it
+    #[default]
+    Jsonl,
+    /// The conversation as Markdown
+    Md,
+}
+
+/// How it is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Layout {
+    /// A directory of files
+    Files,
+}
+
+/// Writes it. A file appears whole or not at all.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let store = to_read_one(environment)?;
+    let session = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
+    let events = journal::whole(store.as_ref(), &session).await?;
+    let out = arguments.out.map(|path| environment.cwd.join(path));
+    if arguments.layout == Some(Layout::Files) {
+        let place = out.unwrap_or_else(|| environment.cwd.join(session.id.as_str()));
+        directory::write(&place, store.as_ref(), &session, &events).await?;
+        return said(environment, &session, Some(&place));
+    }
+    let mut target = Target::open(out.as_deref())?;
+    match arguments.format {
+        Format::Md => {
+            target.put(&transcript::markdown::text(&session, &transcript::entries(&events)))?;
+        }
+        Format::Jsonl => lines(store.as_ref(), &session, &events, &mut target).await?,
+    }
+    target.close()?;
+    said(environment, &session, out.as_deref())
+}
+
+fn said(environment: &Environment, session: &Session, place: Option<&Path>) -> Result<Exit, Problem> {
+    if let Some(place) = place {
+        output::mention(environment, &format!("wrote session {} to {}", session.id, place.display()));
+    }
+    Ok(Exit::DONE)
+}
+
+async fn lines(
+    store: &dyn Store,
+    session: &Session,
+    events: &[Event],
+    target: &mut Target,
+) -> Result<(), Problem> {
+    let mut reader = target.put(&archive::header_line(session)?)?;
+    for page in events.chunks(256) {
+        if reader == Reader::Gone {
+            return Ok(());
+        }
+        reader = target.put(&page.iter().map(output::json_line).collect::<Result<String, Problem>>()?)?;
+    }
+    for id in archive::referenced(events) {
+        let bytes = archive::bytes_of(store, &id).await?;
+        target.put(&archive::blob_line(&id, bytes.as_deref())?)?;
+    }
+    Ok(())
+}
+
+/// Where lines go.
+enum Target {
+    Output,
+    File(KeptFile),
+}
+
+impl Target {
+    fn open(path: Option<&Path>) -> Result<Self, Problem> {
+        path.map_or(Ok(Self::Output), |path| KeptFile::create(path).map(Self::File))
+    }
+
+    fn put(&mut self, text: &str) -> Result<Reader, Problem> {
+        match self {
+            Self::Output => output::write(text),
+            Self::File(file) => file.write(text.as_bytes()).map(|()| Reader::There),
+        }
+    }
+
+    fn close(self) -> Result<(), Problem> {
+        match self {
+            Self::Output => Ok(()),
+            Self::File(file) => file.keep(),
+        }
+    }
+}

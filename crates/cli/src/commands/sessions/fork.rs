@@ -1,0 +1,62 @@
+//! Branches a new session off another one's journal. Nothing is copied, and the parent is untouched.
+
+use clap::Args;
+use rooftree_protocol::{ErrorCode, Problem, Session, SessionId};
+use rooftree_runtime::{Clock, SystemClock};
+use rooftree_store::NewSessionRow;
+
+use super::{
+    find::{self, Among},
+    in_words, name, to_change,
+};
+use crate::{environment::Environment, exit::Exit, output, terminal::wording::how_to_continue};
+
+/// Options of `sessions fork`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Which session
+    #[arg(value_name = "ID")]
+    session: String,
+    /// The last event to take over; the newest if absent
+    #[arg(long, value_name = "EVENT")]
+    at: Option<u64>,
+    /// What to call the new session
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// Prints the new session's id.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let name = arguments.name.as_deref().map(name::checked).transpose()?.flatten();
+    let store = to_change(environment)?;
+    let parent = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
+    let at = place(&parent, arguments.at)?;
+    let new = NewSessionRow {
+        id: SessionId::from_entropy(SystemClock.entropy()),
+        agent: parent.agent,
+        name,
+        model: parent.model,
+        cwd: parent.cwd,
+        parent: None,
+        connector_key: None,
+        at: SystemClock.now(),
+    };
+    let forked = store.fork(&parent.id, at, new).await.map_err(in_words)?;
+    output::print(&format!("{}\n", forked.id))?;
+    let next = format!("forked {} at event {at}; go on with: {}", parent.id, how_to_continue(&forked.id));
+    output::mention(environment, &next);
+    Ok(Exit::DONE)
+}
+
+fn place(parent: &Session, asked: Option<u64>) -> Result<u64, Problem> {
+    match asked {
+        None => Ok(parent.head),
+        Some(at) if (1..=parent.head).contains(&at) => Ok(at),
+        Some(at) => {
+            let message = format!("session {} has no event {at}", parent.id);
+            Err(Problem::new(ErrorCode::InvalidArguments, message)
+                .cause(format!("its events are numbered 1 to {}", parent.head))
+                .fix(format!("rooftree sessions events {} -o table shows them", parent.id)))
+        }
+    }
+}

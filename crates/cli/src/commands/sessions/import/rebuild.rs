@@ -1,0 +1,141 @@
+//! Turns an archive's events into a journal that a store accepts. Pure.
+//!
+//! Events keep their content and order. They get the new session's id; messages get the next
+//! places of their lanes, because a fork's journal counts them twice; and a run that the
+//! archive leaves open is closed, so that importing never makes an agent go on by surprise.
+
+use std::collections::BTreeMap;
+
+use rooftree_protocol::{CallId, Event, EventBody, Lane, Message, Problem, RunId, SessionId, Timestamp};
+use rooftree_runtime::History;
+
+use crate::commands::sessions::{
+    archive::{Archive, reading::wrong},
+    closing::{self, Envelope},
+};
+
+/// What is to be posted and appended.
+#[derive(Default)]
+pub struct Rebuilt {
+    /// Messages for the inbox, in the order they were taken.
+    pub posts: Vec<(Lane, Message)>,
+    pub events: Vec<Event>,
+    /// The places of those messages.
+    pub taken: Vec<(Lane, u64)>,
+}
+
+/// Rebuilds a journal under a new id; refuses one that could not have happened.
+pub fn journal(archive: &Archive, id: &SessionId) -> Result<Rebuilt, Problem> {
+    let mut rebuild = Rebuild {
+        id: id.clone(),
+        agent: archive.session.agent.clone(),
+        history: History::default(),
+        run: None,
+        calls: BTreeMap::new(),
+        lanes: BTreeMap::new(),
+        rebuilt: Rebuilt::default(),
+    };
+    let mut last = archive.session.created_at;
+    for (place, event) in &archive.events {
+        rebuild.check(event).map_err(|why| wrong(place, why))?;
+        let branches = matches!(event.body, EventBody::SessionOpened { forked_from: Some(_), .. });
+        if branches {
+            rebuild.close(last);
+        }
+        rebuild.take(event.clone());
+        last = event.ts;
+    }
+    rebuild.close(last);
+    Ok(rebuild.rebuilt)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answered {
+    No,
+    Yes,
+}
+
+struct Rebuild {
+    id: SessionId,
+    agent: String,
+    history: History,
+    run: Option<RunId>,
+    /// The calls of the open run, and whether they have their result.
+    calls: BTreeMap<CallId, Answered>,
+    /// How many messages came by each lane.
+    lanes: BTreeMap<Lane, u64>,
+    rebuilt: Rebuilt,
+}
+
+impl Rebuild {
+    /// Whether the event can come here. The rules are those of `rooftree doctor verify`.
+    fn check(&mut self, event: &Event) -> Result<(), &'static str> {
+        if !event.body.is_durable() {
+            return Err("such an event is never kept in a journal");
+        }
+        match &event.body {
+            EventBody::RunStarted { .. } if event.run.is_none() => return Err("a run without an id starts"),
+            EventBody::RunStarted { .. } if self.run.is_some() => {
+                return Err("a run starts within another one");
+            }
+            EventBody::RunStarted { .. } => self.run.clone_from(&event.run),
+            EventBody::RunCompleted(_) if self.run.is_none() || self.run != event.run => {
+                return Err("a run ends that did not start");
+            }
+            EventBody::RunCompleted(_) if self.calls.values().any(|answered| *answered == Answered::No) => {
+                return Err("a run ends with a tool call that has no result");
+            }
+            EventBody::RunCompleted(_) => {
+                self.run = None;
+                self.calls.clear();
+            }
+            EventBody::MessageCompleted(reply) => {
+                for call in reply.calls() {
+                    if self.calls.insert(call.id.clone(), Answered::No).is_some() {
+                        return Err("a tool call has the id of another one");
+                    }
+                }
+            }
+            EventBody::ToolCompleted(record) => return self.answer(record.call.clone()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, call: CallId) -> Result<(), &'static str> {
+        match self.calls.insert(call, Answered::Yes) {
+            Some(Answered::No) => Ok(()),
+            Some(Answered::Yes) => Err("a tool call has a second result"),
+            None => Err("a result belongs to no tool call"),
+        }
+    }
+
+    /// Appends an event of the archive.
+    fn take(&mut self, mut event: Event) {
+        if let EventBody::MessageUser { message, lane, position } = &mut event.body {
+            let last = self.lanes.entry(*lane).or_default();
+            *last += 1;
+            *position = *last;
+            self.rebuilt.posts.push((*lane, message.clone()));
+            self.rebuilt.taken.push((*lane, *position));
+        }
+        self.push(event);
+    }
+
+    /// Ends the run that is open, if one is.
+    fn close(&mut self, at: Timestamp) {
+        let (session, agent) = (self.id.clone(), self.agent.clone());
+        let envelope = Envelope { session: &session, agent: &agent, run: self.run.take(), ts: at };
+        for body in closing::interruption(&self.history, at) {
+            self.push(envelope.around(body));
+        }
+        self.calls.clear();
+    }
+
+    fn push(&mut self, mut event: Event) {
+        event.session.clone_from(&self.id);
+        event.id = Some(self.rebuilt.events.len() as u64 + 1);
+        self.history.apply(&event);
+        self.rebuilt.events.push(event);
+    }
+}

@@ -1,0 +1,149 @@
+//! Lists sessions, the latest first.
+
+use clap::Args;
+use rooftree_protocol::{Problem, Session};
+use rooftree_runtime::{Clock, SystemClock};
+use rooftree_store::{Owner, SessionFilter, Store};
+use serde::Serialize;
+
+use super::{in_words, to_read};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    listing::{self, Listed, Output},
+    output,
+    table::{Give, Table},
+    terminal::wording::short,
+    wording,
+};
+
+/// How many are listed when not all are asked for.
+const PAGE: usize = 50;
+
+/// Options of `sessions list`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Only sessions of this agent
+    #[arg(short, long, value_name = "NAME")]
+    agent: Option<String>,
+    /// All of them, also those that agents opened for others
+    #[arg(long)]
+    all: bool,
+    /// The deleted ones, which can be restored
+    #[arg(long)]
+    deleted: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// How a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Nothing is left to do.
+    Resting,
+    /// A process works on it.
+    Working,
+    /// Something is left to do and nobody works on it.
+    Unfinished,
+    Deleted,
+}
+
+/// A session and how it is.
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    session: Session,
+    state: State,
+}
+
+impl Listed for Row {
+    fn id(&self) -> String {
+        self.session.id.to_string()
+    }
+}
+
+/// Prints the list.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let rows = match to_read(environment)? {
+        Some(store) => rows(store.as_ref(), &arguments).await?,
+        None => Vec::new(),
+    };
+    let shown = if arguments.all { rows.as_slice() } else { rows.get(..PAGE).unwrap_or(&rows) };
+    let look = listing::look(environment);
+    listing::print(shown, arguments.output.format, look, table)?;
+    if rows.is_empty() {
+        output::mention(environment, nothing(&arguments));
+    } else if shown.len() < rows.len() {
+        output::mention(environment, &format!("the latest {PAGE} are shown; --all shows all of them"));
+    }
+    Ok(Exit::DONE)
+}
+
+fn nothing(arguments: &Arguments) -> &'static str {
+    match (arguments.deleted, arguments.agent.is_some()) {
+        (true, _) => "no deleted sessions",
+        (false, true) => "no sessions of this agent",
+        (false, false) => "no sessions yet: rooftree run \"…\" opens one, rooftree demo shows how",
+    }
+}
+
+async fn rows(store: &dyn Store, arguments: &Arguments) -> Result<Vec<Row>, Problem> {
+    let filter = SessionFilter {
+        agent: arguments.agent.clone(),
+        top_level: (!arguments.all).then_some(true),
+        deleted: arguments.deleted,
+        limit: if arguments.all { 0 } else { PAGE + 1 },
+        ..SessionFilter::default()
+    };
+    let sessions = store.sessions(filter).await.map_err(in_words)?;
+    let unfinished = store.unfinished().await.map_err(in_words)?;
+    let mut rows = Vec::with_capacity(sessions.len());
+    for session in sessions {
+        let state = match session.deleted_at {
+            Some(_) => State::Deleted,
+            None if !unfinished.contains(&session.id) => State::Resting,
+            None => state(store, &session).await?,
+        };
+        rows.push(Row { session, state });
+    }
+    Ok(rows)
+}
+
+/// How a session is that has something left to do.
+async fn state(store: &dyn Store, session: &Session) -> Result<State, Problem> {
+    let owner = store.owner(&session.id).await.map_err(in_words)?;
+    let works = owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process()));
+    Ok(if works { State::Working } else { State::Unfinished })
+}
+
+fn table(rows: &[Row]) -> Table {
+    let now = SystemClock.now();
+    let mut table = Table::new([
+        ("ID", Give::Stiff),
+        ("AGENT", Give::Stiff),
+        ("NAME", Give::Soft),
+        ("STATE", Give::Stiff),
+        ("UPDATED", Give::Stiff),
+        ("EVENTS", Give::Stiff),
+        ("LAST", Give::Soft),
+    ]);
+    for Row { session, state } in rows {
+        let state = match state {
+            State::Resting => "",
+            State::Working => "◌ working",
+            State::Unfinished => "! unfinished",
+            State::Deleted => "deleted",
+        };
+        table.row([
+            short(&session.id).to_owned(),
+            session.agent.clone(),
+            session.name.clone().unwrap_or_default(),
+            state.to_owned(),
+            wording::ago(now, session.updated_at),
+            session.head.to_string(),
+            session.last_snippet.clone(),
+        ]);
+    }
+    table
+}

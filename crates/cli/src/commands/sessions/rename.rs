@@ -1,0 +1,37 @@
+//! Gives a session a name, or takes it away.
+
+use clap::Args;
+use rooftree_protocol::Problem;
+use rooftree_store::SessionPatch;
+
+use super::{
+    find::{self, Among},
+    in_words, name, to_change,
+};
+use crate::{environment::Environment, exit::Exit, output};
+
+/// Options of `sessions rename`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Which session
+    #[arg(value_name = "ID")]
+    session: String,
+    /// The new name; "" takes the name away
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+/// Does it.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let name = name::checked(&arguments.name)?;
+    let store = to_change(environment)?;
+    let session = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
+    let patch = SessionPatch { name: Some(name), ..SessionPatch::default() };
+    let session = store.update(&session.id, patch).await.map_err(in_words)?;
+    let said = match &session.name {
+        Some(name) => format!("session {} is called `{name}` now", session.id),
+        None => format!("session {} has no name now", session.id),
+    };
+    output::mention(environment, &said);
+    Ok(Exit::DONE)
+}

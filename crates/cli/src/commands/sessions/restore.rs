@@ -1,0 +1,35 @@
+//! Brings a deleted session back.
+
+use clap::Args;
+use rooftree_protocol::Problem;
+use rooftree_store::SessionPatch;
+
+use super::{
+    find::{self, Among},
+    in_words, to_change,
+};
+use crate::{environment::Environment, exit::Exit, output};
+
+/// Options of `sessions restore`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Which session
+    #[arg(value_name = "ID")]
+    session: String,
+}
+
+/// Does it. A name that somebody else has by now is refused by the store.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let store = to_change(environment)?;
+    let session = find::session(store.as_ref(), &arguments.session, Among::Deleted).await?;
+    let patch = SessionPatch { deleted_at: Some(None), ..SessionPatch::default() };
+    let restored = store.update(&session.id, patch).await.map_err(|error| match error {
+        rooftree_store::Error::NameTaken(ref name) => error
+            .problem()
+            .cause(format!("the session was deleted and another one is called `{name}` now"))
+            .fix(format!("rename that one first: rooftree sessions rename {name:?} NEW-NAME")),
+        _ => in_words(error),
+    })?;
+    output::mention(environment, &format!("session {} is back", restored.id));
+    Ok(Exit::DONE)
+}

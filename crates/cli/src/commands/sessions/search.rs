@@ -1,0 +1,93 @@
+//! Finds messages and replies that contain words, the best first.
+
+use clap::Args;
+use rooftree_protocol::Problem;
+use rooftree_store::SearchHit;
+use serde::Serialize;
+
+use super::in_words;
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    listing::{self, Listed, Output},
+    output,
+    table::{Give, Table},
+    terminal::wording::short,
+};
+
+/// Options of `sessions search`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Words that must all be there
+    #[arg(required = true, value_name = "WORDS")]
+    words: Vec<String>,
+    /// At most so many
+    #[arg(short = 'n', long, default_value_t = 20, value_name = "COUNT")]
+    limit: u16,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// A place where the words are.
+#[derive(Serialize)]
+struct Hit {
+    session: String,
+    agent: String,
+    name: Option<String>,
+    event: u64,
+    snippet: String,
+    #[serde(skip)]
+    short: String,
+}
+
+impl Listed for Hit {
+    fn id(&self) -> String {
+        self.session.clone()
+    }
+}
+
+impl From<SearchHit> for Hit {
+    fn from(hit: SearchHit) -> Self {
+        let (session, event, snippet) = (hit.session, hit.event, hit.snippet);
+        let (agent, name) = (session.agent, session.name);
+        Self {
+            short: short(&session.id).to_owned(),
+            session: session.id.to_string(),
+            agent,
+            name,
+            event,
+            snippet,
+        }
+    }
+}
+
+/// Prints the places. The search reads on in the journal first, so it opens the store to write.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let words = arguments.words.join(" ");
+    let hits: Vec<Hit> = if environment.database.exists() {
+        let found = environment.store()?.search(&words, arguments.limit.into()).await.map_err(in_words)?;
+        found.into_iter().map(Hit::from).collect()
+    } else {
+        Vec::new()
+    };
+    listing::print(&hits, arguments.output.format, listing::look(environment), table)?;
+    if hits.is_empty() {
+        output::mention(environment, &format!("nothing found for: {words}"));
+    }
+    Ok(Exit::DONE)
+}
+
+fn table(hits: &[Hit]) -> Table {
+    let mut table = Table::new([
+        ("SESSION", Give::Stiff),
+        ("EVENT", Give::Stiff),
+        ("AGENT", Give::Stiff),
+        ("NAME", Give::Soft),
+        ("FOUND", Give::Soft),
+    ]);
+    for hit in hits {
+        let name = hit.name.clone().unwrap_or_default();
+        table.row([hit.short.clone(), hit.event.to_string(), hit.agent.clone(), name, hit.snippet.clone()]);
+    }
+    table
+}

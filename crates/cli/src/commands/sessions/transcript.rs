@@ -1,0 +1,172 @@
+//! The fold of events into a conversation that people read. Pure.
+//!
+//! `show` prints it on a terminal (`transcript/page.rs`), `export` as Markdown
+//! (`transcript/markdown.rs`); both read the same entries.
+
+pub mod markdown;
+pub mod page;
+
+use rooftree_protocol::{
+    Event, EventBody, ForkPoint, Message, Origin, Outcome, Part, RunStatus, Timestamp,
+    event::{NoticeLevel, ReplyRecord, RunEnd, ToolRecord},
+    message::text_of,
+};
+use serde::Serialize;
+
+use crate::{
+    terminal::wording::{counted, duration, tokens},
+    wording,
+};
+
+/// Something worth reading, and where and when it happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// The event's number.
+    pub event: u64,
+    pub at: Timestamp,
+    /// The definition at work.
+    pub agent: String,
+    #[serde(flatten)]
+    pub said: Said,
+}
+
+/// What happened, as far as a reader cares.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Said {
+    /// Somebody wrote to the session.
+    Message { from: String, text: String, attachments: Vec<String> },
+    /// The model answered.
+    Reply { model: String, text: String },
+    /// A tool was used.
+    Call(Call),
+    /// The agent is done with a message.
+    RunEnd { status: RunStatus, summary: String, problem: Option<String> },
+    /// Something people should know.
+    Notice { level: NoticeLevel, text: String },
+    /// The context starts anew.
+    Cleared,
+    /// What is above happened in another session.
+    Forked(ForkPoint),
+}
+
+/// A tool call and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Call {
+    pub tool: String,
+    pub title: String,
+    pub outcome: Outcome,
+    pub duration_ms: u64,
+    pub text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+/// The whole conversation.
+pub fn entries(events: &[Event]) -> Vec<Entry> {
+    events.iter().filter_map(entry).collect()
+}
+
+/// What one event says to a reader, if anything.
+pub fn entry(event: &Event) -> Option<Entry> {
+    let said = match &event.body {
+        EventBody::MessageUser { message, .. } => message_of(message),
+        EventBody::MessageCompleted(reply) => reply_of(reply)?,
+        EventBody::ToolCompleted(record) => Said::Call(call_of(record)),
+        EventBody::RunCompleted(end) => end_of(end),
+        EventBody::Notice { level, message, .. } => Said::Notice { level: *level, text: message.clone() },
+        EventBody::SessionCleared { .. } => Said::Cleared,
+        EventBody::SessionOpened { forked_from: Some(point), .. } => Said::Forked(point.clone()),
+        _ => return None,
+    };
+    Some(Entry { event: event.id.unwrap_or(0), at: event.ts, agent: event.agent.clone(), said })
+}
+
+fn message_of(message: &Message) -> Said {
+    let from = match &message.origin {
+        Origin::User => "you".to_owned(),
+        Origin::Agent { agent, .. } => format!("agent {agent}"),
+        Origin::Schedule { schedule } => format!("schedule {schedule}"),
+        Origin::Connector { connector, user, .. } => format!("{user} by {connector}"),
+        Origin::System { about } => format!("system ({about})"),
+    };
+    let attachments = message.parts.iter().filter_map(attachment).collect();
+    Said::Message { from, text: message.text(), attachments }
+}
+
+fn attachment(part: &Part) -> Option<String> {
+    match part {
+        Part::Text { .. } => None,
+        Part::Image { media_type, bytes, .. } => Some(format!("{media_type}, {}", wording::size(*bytes))),
+        Part::File { name, media_type, bytes, .. } => {
+            Some(format!("{name}, {media_type}, {}", wording::size(*bytes)))
+        }
+    }
+}
+
+/// A reply that only calls tools says nothing: its calls have entries of their own.
+fn reply_of(reply: &ReplyRecord) -> Option<Said> {
+    let text = reply.text.trim();
+    (!text.is_empty()).then(|| Said::Reply { model: reply.model.clone(), text: text.to_owned() })
+}
+
+fn call_of(record: &ToolRecord) -> Call {
+    Call {
+        tool: record.tool.clone(),
+        title: record.title.clone(),
+        outcome: record.outcome,
+        duration_ms: record.duration_ms,
+        text: text_of(&record.content),
+        diff: record.diff.clone(),
+    }
+}
+
+fn end_of(end: &RunEnd) -> Said {
+    let summary = [
+        counted(end.turns.into(), "turn"),
+        counted(end.calls.into(), "tool call"),
+        duration(end.duration_ms),
+        tokens(end.usage.total()),
+    ];
+    let problem = end.error.as_ref().map(|problem| problem.message.clone());
+    Said::RunEnd { status: end.status, summary: summary.join(" · "), problem }
+}
+
+impl Entry {
+    /// One line about it.
+    pub fn in_short(&self) -> String {
+        match &self.said {
+            Said::Message { from, text, .. } => format!("{from}: {text}"),
+            Said::Reply { text, .. } => text.clone(),
+            Said::Call(call) => format!("{} {} ({})", call.tool, call.title, ended(call.outcome)),
+            Said::RunEnd { status, summary, .. } => format!("{} · {summary}", status_word(*status)),
+            Said::Notice { text, .. } => text.clone(),
+            Said::Cleared => "context cleared".into(),
+            Said::Forked(point) => format!("forked from {} at event {}", point.session, point.at),
+        }
+    }
+}
+
+/// How a call ended, in a word.
+pub fn ended(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Done => "done",
+        Outcome::Failed(_) => "failed",
+        Outcome::Denied => "denied",
+        Outcome::Cancelled => "cancelled",
+        Outcome::Unknown => "unknown",
+    }
+}
+
+/// How a run ended, in words.
+pub fn status_word(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Completed => "completed",
+        RunStatus::Failed => "failed",
+        RunStatus::Cancelled => "cancelled",
+        RunStatus::MaxTurns => "stopped: no turns left",
+        RunStatus::Budget => "stopped: no money left",
+        RunStatus::TimedOut => "stopped: no time left",
+        RunStatus::Interrupted => "interrupted",
+    }
+}

@@ -1,0 +1,66 @@
+//! One list, four ways to print it: for people, for programs, line by line, ids alone.
+
+use std::io::{self, IsTerminal};
+
+use clap::{Args, ValueEnum};
+use rooftree_protocol::Problem;
+use serde::Serialize;
+
+use crate::{
+    environment::Environment,
+    output,
+    table::{Look, Table},
+};
+
+/// How a list is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Columns for people
+    #[default]
+    Table,
+    /// One JSON array
+    Json,
+    /// One JSON object per line
+    Jsonl,
+    /// Only the ids, one per line
+    Ids,
+}
+
+/// The option every list takes.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Output {
+    /// How to print the list
+    #[arg(short = 'o', long = "output-format", value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+}
+
+/// Something that can be listed.
+pub trait Listed: Serialize {
+    /// What it is asked for by.
+    fn id(&self) -> String;
+}
+
+/// Prints a list; `table` is only made when people read it.
+pub fn print<T: Listed>(
+    items: &[T],
+    format: Format,
+    look: Look,
+    table: impl FnOnce(&[T]) -> Table,
+) -> Result<(), Problem> {
+    let text = match format {
+        Format::Table if items.is_empty() => String::new(),
+        Format::Table => table(items).text(look),
+        Format::Json => output::json_page(&items)?,
+        Format::Jsonl => items.iter().map(output::json_line).collect::<Result<String, Problem>>()?,
+        Format::Ids => items.iter().map(|item| item.id() + "\n").collect(),
+    };
+    output::print(&text)
+}
+
+/// How tables look on the standard output there is.
+pub fn look(environment: &Environment) -> Look {
+    let is_terminal = io::stdout().is_terminal();
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|_| is_terminal);
+    let width = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
+    Look { width, colours: environment.colours(is_terminal) }
+}

@@ -1,0 +1,127 @@
+//! `rooftree doctor` and `rooftree doctor verify`.
+
+use std::{fs, process::Stdio};
+
+use serde_json::Value;
+
+use crate::sessions::house::House;
+
+fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
+    report["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap()
+}
+
+#[test]
+fn a_new_home_is_in_order_and_stays_untouched() {
+    let house = House::new();
+    let text = house.rooftree(&["doctor"]).well();
+    assert!(text.starts_with("rooftree ") && text.contains("0 failures"), "{text}");
+    assert!(text.contains("is not there yet; the first run makes it"), "{text}");
+    assert_eq!(fs::read_dir(house.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_report_for_programs_has_every_check() {
+    let house = House::new();
+    house.talk(Some("talk"), "Hello", "Hello.");
+    let report = house.rooftree(&["doctor", "--json"]).json();
+    for name in [
+        "system",
+        "terminal",
+        "bash",
+        "git",
+        "database",
+        "space",
+        "writing",
+        "providers",
+        "unfinished",
+        "owners",
+    ] {
+        assert!(check(&report, name)["verdict"].is_string(), "{name}");
+    }
+    assert!(check(&report, "database")["words"].as_str().unwrap().contains("schema"));
+    assert_eq!(report["failures"], 0);
+}
+
+#[test]
+fn what_is_wrong_comes_first_with_a_fix_and_exit_code_one() {
+    let house = House::new();
+    fs::write(house.path().join("config.toml"), "modle = 'x'\n").unwrap();
+    house.session(None, |writer| writer.asked("Do something"));
+    let done = house.rooftree(&["doctor"]);
+    assert_eq!(done.code, 1, "{done:?}");
+    let notes = done.out.split("Environment").next().unwrap();
+    assert!(notes.contains("✗ settings") && notes.contains("⚠ unfinished"), "{}", done.out);
+    assert!(notes.contains("rooftree run -s ses_"), "{notes}");
+    let report: Value = serde_json::from_str(&house.rooftree(&["doctor", "--json"]).out).unwrap();
+    assert_eq!((&report["failures"], &report["warnings"]), (&1.into(), &1.into()));
+}
+
+#[test]
+fn a_missing_program_and_a_missing_provider_are_found() {
+    let house = House::new();
+    let output = house
+        .command(&["doctor", "--json"])
+        .env("PATH", "")
+        .env("ROOFTREE_MODEL", "nobody/x")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(check(&report, "bash")["verdict"], "failure");
+    assert_eq!(check(&report, "git")["verdict"], "absent");
+    assert_eq!(check(&report, "default")["verdict"], "failure");
+}
+
+#[test]
+fn a_file_that_is_no_database_is_a_failure_not_a_crash() {
+    let house = House::new();
+    fs::write(house.database(), "this is no database at all, only some text that is long enough").unwrap();
+    let done = house.rooftree(&["doctor"]);
+    assert!(done.code == 1 && done.out.contains("✗ database"), "{done:?}");
+    assert!(house.rooftree(&["doctor", "verify"]).ended(1).contains("error[E0903]"));
+}
+
+#[test]
+fn verify_says_what_it_counted_and_checked() {
+    let house = House::new();
+    assert!(house.rooftree(&["doctor", "verify"]).ended(1).contains("there is no database"));
+    house.talk(None, "Hello", "Hello.");
+    let text = house.rooftree(&["doctor", "verify"]).well();
+    assert!(text.contains("1 sessions · 7 events · 1 inbox items") && text.contains("✓ I5"), "{text}");
+    let report = house.rooftree(&["doctor", "verify", "--json"]).json();
+    assert_eq!(report["counted"]["events"], 7);
+    assert_eq!(report["violations"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn verify_finds_what_was_changed_by_hand() {
+    let house = House::new();
+    let session = house.talk(None, "Hello", "Hello.");
+    let database = rusqlite::Connection::open(house.database()).unwrap();
+    let change = "UPDATE journal SET data = replace(data, 'Hello', 'Bye') WHERE seq = 3";
+    assert_eq!(database.execute(change, []).unwrap(), 1);
+    drop(database);
+    let done = house.rooftree(&["doctor", "verify"]);
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(
+        done.out.contains("✗ I5") && done.out.contains(&format!("{} event 3", session.id)),
+        "{}",
+        done.out
+    );
+    let done = house.rooftree(&["doctor", "verify", "--json"]);
+    let report: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!((done.code, &report["violations"][0]["invariant"]), (1, &"I5".into()));
+}
+
+#[test]
+fn verify_works_while_others_write() {
+    let house = House::new();
+    house.talk(Some("talk"), "Hello", "Hello.");
+    let clear = |_| house.command(&["sessions", "clear", "talk"]).stderr(Stdio::null()).spawn().unwrap();
+    let mut writers: Vec<_> = (0..4).map(clear).collect();
+    house.is_sound();
+    for writer in &mut writers {
+        assert!(writer.wait().unwrap().success());
+    }
+    house.is_sound();
+}

@@ -1,0 +1,8 @@
+//! `rooftree sessions …`: what people and programs do with the sessions there are.
+
+mod changing;
+mod exporting;
+pub mod house;
+mod importing;
+mod listing;
+mod reading;
