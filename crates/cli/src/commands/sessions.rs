@@ -34,7 +34,7 @@ pub struct Arguments {
     action: Action,
 }
 
-/// What to do with sessions. ID is a full id, its last four or more characters, or a name.
+/// What to do with sessions.
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List sessions, the latest first

@@ -7,7 +7,7 @@ use rooftree_protocol::{
     CallId, EventBody, Usage,
     event::{ReplyPart, ReplyRecord, StopReason, WaitReason},
 };
-use rooftree_providers::{Chunk, Error as ProviderError, Model, Reply};
+use rooftree_providers::{Chunk, Error as ProviderError, Model, ModelMessage, Reply, Request};
 
 use super::{Agent, journal::Commit, limits::End, prompt};
 use crate::Error;
@@ -50,7 +50,9 @@ pub(super) async fn ask(agent: &mut Agent) -> Result<Option<End>, Error> {
 }
 
 async fn answer(agent: &mut Agent, model: &Model, attempt: u32) -> Result<Attempt, Error> {
-    let mut stream = model.provider.stream(prompt::request(agent, model, attempt));
+    let request = prompt::request(agent, model, attempt);
+    rooftree_store::failpoint::note("asked", || replies_in(&request));
+    let mut stream = model.provider.stream(request);
     rooftree_store::failpoint::reach("model.asked");
     let mut interruption = agent.interruption();
     let mut said = String::new();
@@ -77,6 +79,11 @@ async fn answer(agent: &mut Agent, model: &Model, attempt: u32) -> Result<Attemp
             None => return Ok(Attempt::Failed(ProviderError::Broken("the stream ended early".into()))),
         }
     }
+}
+
+/// How many of its own replies the model is shown: which one it is asked for, as seen by the model.
+fn replies_in(request: &Request) -> usize {
+    request.messages.iter().filter(|message| matches!(***message, ModelMessage::Assistant { .. })).count()
 }
 
 /// Keeps a whole reply. Its calls get ids of ours: providers' own may repeat.

@@ -14,6 +14,7 @@ pub(super) fn keep(
     since: Timestamp,
     instead: Option<Outcome>,
 ) {
+    rooftree_store::failpoint::reach("tool.returned");
     let outcome = instead.unwrap_or_else(|| output.failure.map_or(Outcome::Done, Outcome::Failed));
     let mut full = None;
     let mut content: Vec<Part> = output.content.into_iter().map(|part| cut(agent, part, &mut full)).collect();
