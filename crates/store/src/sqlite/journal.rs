@@ -67,7 +67,7 @@ fn read(
 ) -> Result<(), Error> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, ts, run, parent_run, type, data FROM journal
-         WHERE session = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4",
+         WHERE session = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4 + 0",
     )?;
     let mut rows = statement.query(params![
         stretch.number,
