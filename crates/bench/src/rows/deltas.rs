@@ -1,8 +1,8 @@
 //! What one piece of streamed text costs on its way from the model to a watcher.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use rooftree_protocol::EventBody;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -27,10 +27,9 @@ pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
         options.rounds,
         || machine::until(&waiting, channel(pieces)),
         || {
-            machine::until(&waiting, async {
-                heard = listen(&roof).await?;
-                Ok(())
-            })
+            let (seconds, count) = waiting.block_on(listen(&roof))?;
+            heard = count;
+            Ok(seconds)
         },
     )?;
     waiting.block_on(roof.close());
@@ -40,15 +39,23 @@ pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
     Ok(vec![Row::time("one streamed delta to a watcher", pair, Target::Times(2.0), note)])
 }
 
-/// Listens to one run; says how many deltas were heard.
-async fn listen(roof: &Roof) -> Result<usize> {
+/// Listens to one run; says how long it was between the first delta and the last, and how many
+/// were heard. What the run costs before and after them is in other rows.
+async fn listen(roof: &Roof) -> Result<(f64, usize)> {
     let session = roof.begin().await?;
     let mut events = roof.watch(&session, 0);
-    let mut heard = 0;
+    let (mut first, mut last, mut heard) = (None, Instant::now(), 0);
     loop {
         match &events.next().await?.body {
-            EventBody::MessageDelta { .. } => heard += 1,
-            EventBody::RunCompleted(_) => return Ok(heard),
+            EventBody::MessageDelta { .. } => {
+                last = Instant::now();
+                first.get_or_insert(last);
+                heard += 1;
+            }
+            EventBody::RunCompleted(_) => {
+                let first = first.context("no delta was heard")?;
+                return Ok((last.duration_since(first).as_secs_f64(), heard));
+            }
             _ => {}
         }
     }

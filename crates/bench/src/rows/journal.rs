@@ -13,7 +13,7 @@ use crate::{
     place::Place,
     quick_model::{Habit, QuickModel},
     raw::{Files, ledger},
-    roof::Roof,
+    roof::{Roof, ended},
     row::{Row, Target},
 };
 
@@ -26,23 +26,17 @@ pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
     Ok(vec![resume(events as u64, options)?, flat(events as u64, options)?])
 }
 
-/// Lets a session work until its journal has so many events; says its number of events.
-async fn grow(roof: &Roof, session: &SessionId, events: u64) -> Result<u64> {
-    let mut last = 0;
-    while last < events {
-        last = roof.run_in(session, last).await?;
-    }
-    Ok(last)
-}
-
-/// A session with so many events, in a database of its own.
+/// A session that has worked until its journal had so many events; says the last one's number.
 fn grown(directory: &Path, events: u64) -> Result<(SessionId, u64)> {
     Files::plant(directory)?;
     let waiting = machine::one_thread()?;
     waiting.block_on(async {
         let roof = Roof::raise(directory, QuickModel::new(Habit::Read(STRIDE)))?;
         let session = roof.begin().await?;
-        let last = grow(&roof, &session, events).await?;
+        let mut last = ended(&mut roof.watch(&session, 0)).await?;
+        while last < events {
+            last = roof.run_in(&session, last).await?;
+        }
         roof.close().await;
         Ok((session, last))
     })
