@@ -40,7 +40,7 @@ pub fn crowd(directory: &Path, sessions: usize, turns: usize) -> Result<Took> {
         for session in 0..sessions {
             talking.spawn(talk(files.clone(), lines.clone(), session, turns));
         }
-        // Kept until all are done, as ours are: memory is what is being asked for.
+        // Kept until all are done, although ours lets go of a session that rests: the most it can be.
         let kept: Result<Vec<Conversation>> = talking.join_all().await.into_iter().collect();
         kept.map(drop)
     })?;
