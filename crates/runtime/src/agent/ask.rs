@@ -7,7 +7,7 @@ use rooftree_protocol::{
     CallId, EventBody, Usage,
     event::{NoticeLevel, ReplyPart, ReplyRecord, StopReason},
 };
-use rooftree_providers::{Chunk, Error as ProviderError, Model, Reply, Request};
+use rooftree_providers::{Chunk, Error as ProviderError, Model, ModelMessage, Reply, Request};
 
 use super::{Agent, journal::Commit, limits::End, patience, patience::Patience, prompt};
 use crate::{Error, governor::Pass};
@@ -100,6 +100,7 @@ pub(super) async fn answer(
     request: Request,
     audience: Audience,
 ) -> Result<Attempt, Error> {
+    rooftree_store::failpoint::note("asked", || replies_in(&request));
     let mut stream = model.provider.stream(request);
     rooftree_store::failpoint::reach("model.asked");
     let mut interruption = agent.interruption();
@@ -147,6 +148,11 @@ async fn load_media(agent: &mut Agent) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// How many of its own replies the model is shown: which one it is asked for, as seen by the model.
+fn replies_in(request: &Request) -> usize {
+    request.messages.iter().filter(|message| matches!(***message, ModelMessage::Assistant { .. })).count()
 }
 
 /// Keeps a whole reply. Its calls get ids of ours: providers' own may repeat.
