@@ -5,10 +5,12 @@
 
 pub mod catalog;
 pub mod error;
+pub mod http;
 pub mod provider;
 pub mod reply;
 pub mod request;
 pub mod scripted;
+pub mod sse;
 
 pub use catalog::{Catalog, Model};
 pub use error::Error;
