@@ -6,6 +6,7 @@
 pub mod anthropic;
 pub mod catalog;
 pub mod error;
+pub mod gemini;
 pub mod http;
 mod media;
 pub mod provider;
