@@ -129,4 +129,6 @@ pub(super) struct FailureBody {
 pub(super) struct Failure {
     pub(super) r#type: String,
     pub(super) message: String,
+    /// The window, as llama.cpp tells it on this wire.
+    pub(super) n_ctx: Option<u64>,
 }
