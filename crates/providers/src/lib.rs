@@ -6,6 +6,7 @@
 pub mod catalog;
 pub mod error;
 pub mod http;
+pub mod openai;
 pub mod provider;
 pub mod reply;
 pub mod request;

@@ -1,0 +1,53 @@
+//! OpenAI's two wires: Responses, and Chat Completions with all who imitate them.
+//!
+//! `openai/…` speaks Responses, `openai-chat/…` Chat Completions. Requests are stateless on both:
+//! nothing is kept by the vendor, the whole conversation is sent, with the vendor's own thinking in it.
+
+mod carry;
+pub mod chat;
+mod failure;
+pub mod responses;
+
+use crate::http::{Post, Secret};
+
+pub use chat::{Chat, Dialect};
+pub use responses::Responses;
+
+/// Where OpenAI itself is.
+pub const BASE_URL: &str = "https://api.openai.com/v1";
+
+/// Where to ask and as whom.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// What it is called before the slash; its thinking is replayed only to this name.
+    pub provider: String,
+    /// Where, with the version: `https://api.openai.com/v1`.
+    pub base_url: String,
+    /// The key; local servers need none.
+    pub key: Secret,
+    /// Whatever else it wants to be told.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Endpoint {
+    /// An endpoint without headers of its own.
+    pub fn new(provider: impl Into<String>, base_url: impl Into<String>, key: Secret) -> Self {
+        Self { provider: provider.into(), base_url: base_url.into(), key, headers: Vec::new() }
+    }
+
+    /// The same with one more header.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    fn sign(&self, mut post: Post) -> Post {
+        for (name, value) in &self.headers {
+            post = post.header(name, value);
+        }
+        match self.key.reveal() {
+            Some(key) => post.secret("authorization", format!("Bearer {key}")),
+            None => post,
+        }
+    }
+}
