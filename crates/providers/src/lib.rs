@@ -4,6 +4,7 @@
 //! nothing about sessions, tools that run, or the store.
 
 pub mod catalog;
+pub mod compatible;
 pub mod error;
 pub mod http;
 pub mod openai;

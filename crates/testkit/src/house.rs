@@ -88,7 +88,8 @@ impl Plan {
         let catalog = Catalog::default().with(
             "scripted",
             Arc::new(move |choice| {
-                Ok(Model { choice: choice.clone(), provider: answering.clone(), window: answering.window() })
+                let window = answering.window();
+                Ok(Model { window, ..Model::new(choice, answering.clone()) })
             }),
         );
         let drawing = clock.clone();

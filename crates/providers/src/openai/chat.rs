@@ -6,8 +6,11 @@ mod event;
 mod fold;
 mod message;
 
+use std::sync::Arc;
+
 use crate::{
-    Error, Provider, Reply, ReplyStream, Request,
+    Error, Model, Provider, Reply, ReplyStream, Request,
+    catalog::Opener,
     http::{
         Client, Post,
         exchange::{self, Decoder, Progress},
@@ -21,6 +24,14 @@ use crate::{
 pub use dialect::{
     CallIds, ConversationField, Dialect, EffortField, MaxOutput, SchemaField, ThinkingField,
 };
+
+/// How the catalog finds models on this wire.
+pub fn opener(client: Client, endpoint: Endpoint, dialect: Dialect) -> Opener {
+    Arc::new(move |choice| {
+        let chat = Chat::new(client.clone(), endpoint.serving(choice)?, dialect);
+        Ok(Model::new(choice, Arc::new(chat)))
+    })
+}
 
 /// Speaks Chat Completions to one endpoint.
 #[derive(Clone, Debug)]

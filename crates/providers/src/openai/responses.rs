@@ -5,8 +5,11 @@ mod event;
 mod fold;
 mod item;
 
+use std::sync::Arc;
+
 use crate::{
-    Error, Provider, Reply, ReplyStream, Request,
+    Error, Model, Provider, Reply, ReplyStream, Request,
+    catalog::{Known, Opener},
     http::{
         Client, Post,
         exchange::{self, Decoder, Progress},
@@ -24,6 +27,16 @@ pub enum Thinks {
     Yes,
     /// It does not.
     No,
+}
+
+/// How the catalog finds models on this wire. One that is not known is taken for one that thinks.
+pub fn opener(client: Client, endpoint: Endpoint, known: Arc<Known>) -> Opener {
+    Arc::new(move |choice| {
+        let facts = known.find(&choice.provider, &choice.model);
+        let thinks = if facts.is_none_or(|facts| facts.thinking) { Thinks::Yes } else { Thinks::No };
+        let responses = Responses::new(client.clone(), endpoint.serving(choice)?, thinks);
+        Ok(Model::new(choice, Arc::new(responses)))
+    })
 }
 
 /// Speaks Responses to one endpoint.
