@@ -3,35 +3,16 @@
 //! Both wires have no error flag for results and no place for other providers' thinking, so the
 //! words that stand in for them live here once.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use rooftree_protocol::{Outcome, Part, ToolResult};
 use serde_json::{Value, json};
 
-use crate::Media;
+use crate::{
+    Media,
+    media::{Shown, show},
+};
 
-/// What was left behind, each thing named once.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Dropped(Vec<String>);
-
-impl Dropped {
-    /// Notes a thing that stays behind.
-    pub(super) fn note(&mut self, what: impl Into<String>) {
-        let what = what.into();
-        if !self.0.contains(&what) {
-            self.0.push(what);
-        }
-    }
-
-    /// All that stayed behind, in words.
-    pub(super) fn into_words(self) -> Vec<String> {
-        self.0
-    }
-}
-
-/// The provider in `provider/model`.
-pub(super) fn provider_of(model: &str) -> &str {
-    model.split_once('/').map_or(model, |(provider, _)| provider)
-}
+/// Images both wires can be shown.
+const READABLE: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// A piece of content as both wires can have it.
 pub(super) enum Piece<'a> {
@@ -41,22 +22,14 @@ pub(super) enum Piece<'a> {
     Image(String),
 }
 
-/// Parts as pieces. Files, and images without bytes, become words.
+/// Parts as pieces. What cannot be shown is described in words.
 pub(super) fn pieces<'a>(parts: &'a [Part], media: &Media) -> Vec<Piece<'a>> {
-    parts.iter().map(|part| piece(part, media)).collect()
-}
-
-fn piece<'a>(part: &'a Part, media: &Media) -> Piece<'a> {
-    match part {
-        Part::Text { text } => Piece::Text(text.as_str().into()),
-        Part::Image { blob, media_type, bytes } => match media.get(blob) {
-            Some(data) => Piece::Image(format!("data:{media_type};base64,{}", STANDARD.encode(data))),
-            None => Piece::Text(format!("[image, {media_type}, {bytes} bytes: not available]").into()),
-        },
-        Part::File { name, media_type, bytes, .. } => {
-            Piece::Text(format!("[file {name}, {media_type}, {bytes} bytes]").into())
-        }
-    }
+    let piece = |part: &'a Part| match show(part, media, READABLE) {
+        Shown::Text(text) => Piece::Text(text.into()),
+        Shown::Words(words) => Piece::Text(words.into()),
+        Shown::Image { media_type, base64 } => Piece::Image(format!("data:{media_type};base64,{base64}")),
+    };
+    parts.iter().map(piece).collect()
 }
 
 /// The words of pieces, one piece per paragraph.
@@ -136,14 +109,5 @@ mod tests {
         assert!(is_strict(&closed));
         assert!(!is_strict(&json!({"type": "object", "properties": {"a": {"type": "string"}}})));
         assert!(!is_strict(&json!({"type": "array", "items": {"properties": {"a": {}}, "required": ["a"]}})));
-    }
-
-    #[test]
-    fn a_thing_left_behind_is_named_once() {
-        let mut dropped = Dropped::default();
-        for what in ["a", "b", "a"] {
-            dropped.note(what);
-        }
-        assert_eq!(dropped.into_words(), ["a", "b"]);
     }
 }

@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     Request, ToolChoice,
-    openai::carry::{Dropped, is_strict},
+    media::Dropped,
+    openai::carry::is_strict,
 };
 
 #[derive(Debug, Serialize)]
@@ -146,7 +147,7 @@ fn effort(
         EffortField::EffortWithoutTools if request.tools.is_empty() => (Some(effort), None),
         EffortField::Reasoning => (None, Some(Reasoning { effort })),
         EffortField::EffortWithoutTools | EffortField::Absent => {
-            dropped.note("the effort");
+            dropped.note("the effort".into());
             (None, None)
         }
     }
@@ -160,7 +161,7 @@ fn choice<'a>(dropped: &mut Dropped, dialect: Dialect, request: &'a Request) -> 
         ToolChoice::Auto => None,
         ToolChoice::Nothing => Some(Choice::Word("none")),
         ToolChoice::Something | ToolChoice::This(_) if !dialect.forces_tools => {
-            dropped.note("the demand to call a tool");
+            dropped.note("the demand to call a tool".into());
             None
         }
         ToolChoice::Something => Some(Choice::Word("required")),

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::dialect::{CallIds, Dialect, ThinkingField};
 use crate::{
     ModelMessage, Request,
-    openai::carry::{Dropped, Piece, arguments, flag, pieces, provider_of, words},
+    media::{Dropped, is_of},
+    openai::carry::{Piece, arguments, flag, pieces, words},
 };
 
 /// One message.
@@ -98,7 +99,7 @@ impl Carrier<'_> {
     }
 
     fn assistant<'r>(&mut self, model: &str, parts: &'r [ReplyPart]) -> Option<Message<'r>> {
-        let own = provider_of(model) == self.provider;
+        let own = is_of(self.provider, model);
         let (mut text, mut thinking) = (String::new(), String::new());
         let mut message = Assistant::default();
         for part in parts {

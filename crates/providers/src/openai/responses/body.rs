@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     Request, ToolChoice,
-    openai::carry::{Dropped, is_strict},
+    media::Dropped,
+    openai::carry::is_strict,
 };
 
 #[derive(Debug, Serialize)]
@@ -91,7 +92,7 @@ pub(super) fn spell(provider: &str, thinks: Thinks, request: &Request) -> (Vec<u
         Thinks::Yes => Some(Reasoning { effort: request.effort, summary: "auto" }),
         Thinks::No => {
             if request.effort.is_some() {
-                dropped.note("the effort");
+                dropped.note("the effort".into());
             }
             None
         }

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::{
     ModelMessage, Request,
-    openai::carry::{Dropped, Piece, arguments, flag, pieces, provider_of, words},
+    media::{Dropped, is_of},
+    openai::carry::{Piece, arguments, flag, pieces, words},
 };
 
 /// One item of the input.
@@ -103,7 +104,7 @@ fn assistant<'a>(
                 arguments: arguments(&call.input),
             })),
             // Own thinking goes back as the item it came in; the text beside it is for people.
-            ReplyPart::Thinking { .. } if provider_of(model) == provider => {}
+            ReplyPart::Thinking { .. } if is_of(provider, model) => {}
             ReplyPart::Thinking { .. } => dropped.note(format!("the thinking of {model}")),
             ReplyPart::Opaque { provider: whose, .. } if whose != provider => {
                 dropped.note(format!("what only {whose} understands"));
