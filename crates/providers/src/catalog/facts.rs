@@ -131,7 +131,8 @@ mod tests {
     use super::*;
 
     fn price() -> Price {
-        let long = LongPrice { over: 1_000_000, input: 4.0, output: 15.0, cache_read: None, cache_write: None };
+        let long =
+            LongPrice { over: 1_000_000, input: 4.0, output: 15.0, cache_read: None, cache_write: None };
         Price {
             input: 2.0,
             output: 10.0,

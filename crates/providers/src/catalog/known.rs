@@ -114,7 +114,10 @@ mod tests {
         let known = Known::default().adding("models.toml", TABLE).unwrap();
         assert!(known.iter().count() > 20);
         for facts in known.iter() {
-            assert!(facts.output.zip(facts.window).is_none_or(|(output, window)| output <= window), "{facts:?}");
+            assert!(
+                facts.output.zip(facts.window).is_none_or(|(output, window)| output <= window),
+                "{facts:?}"
+            );
             for alias in &facts.aliases {
                 assert_eq!(known.by_alias(alias).unwrap().id, facts.id, "alias {alias} is given twice");
             }
@@ -134,14 +137,18 @@ mod tests {
         assert_eq!(without_date("claude-haiku-4-5"), None);
         assert_eq!(without_date("größe-ü"), None);
         let known = Known::built_in();
-        assert_eq!(known.find("anthropic", "claude-haiku-4-5-20251001").unwrap().id, "anthropic/claude-haiku-4-5");
+        assert_eq!(
+            known.find("anthropic", "claude-haiku-4-5-20251001").unwrap().id,
+            "anthropic/claude-haiku-4-5"
+        );
         assert_eq!(known.find("openai-chat", "gpt-4o").unwrap().id, "openai/gpt-4o");
         assert!(known.find("anthropic", "gpt-4o").is_none());
     }
 
     #[test]
     fn a_table_of_ones_own_replaces_and_adds() {
-        let text = "[[model]]\nid = 'openai/gpt-4o'\nwindow = 5\n[[model]]\nid = 'mine/a'\naliases = ['opus']";
+        let text =
+            "[[model]]\nid = 'openai/gpt-4o'\nwindow = 5\n[[model]]\nid = 'mine/a'\naliases = ['opus']";
         let known = Known::built_in().adding("mine.toml", text).unwrap();
         assert_eq!(known.find("openai", "gpt-4o").unwrap().window, Some(5));
         assert_eq!(known.by_alias("opus").unwrap().id, "mine/a");

@@ -38,7 +38,8 @@ pub(super) fn resolve(text: &str, known: &Known, providers: &[&str]) -> Result<R
         return Ok(Resolved { choice, how: None });
     }
     let (name, effort) = with_effort(text);
-    let (provider, model, how) = bare(name, known, providers).ok_or_else(|| unknown(text, known, providers))?;
+    let (provider, model, how) =
+        bare(name, known, providers).ok_or_else(|| unknown(text, known, providers))?;
     let choice = ModelChoice { provider, model, effort };
     let how = Some(format!("`{text}` is {choice}: {how}"));
     Ok(Resolved { choice, how })
@@ -100,10 +101,7 @@ mod tests {
     fn a_bare_name_says_how_it_was_understood() {
         let (choice, how) = read("claude-sonnet-4-5");
         assert_eq!(choice, "anthropic/claude-sonnet-4-5");
-        assert_eq!(
-            how.unwrap(),
-            "`claude-sonnet-4-5` is anthropic/claude-sonnet-4-5: anthropic serves it"
-        );
+        assert_eq!(how.unwrap(), "`claude-sonnet-4-5` is anthropic/claude-sonnet-4-5: anthropic serves it");
         assert_eq!(read("claude-haiku-4-5-20251001").0, "anthropic/claude-haiku-4-5-20251001");
         assert_eq!(read("opus:high").0, "anthropic/claude-opus-5-5:high");
         assert_eq!(read("openai/gpt-oss-20b:low").0, "openai/gpt-oss-20b:low", "openai is a provider");

@@ -62,6 +62,8 @@ struct Exchange<D> {
 enum Phase {
     Asking(Client, Box<Post>),
     Reading(Box<Reading>),
+    /// What was decoded before the error is given first.
+    Failed(Error),
     Over,
 }
 
@@ -75,12 +77,10 @@ impl<D: Decoder> Exchange<D> {
             let step = match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Asking(client, post) => self.ask(client, *post).await,
                 Phase::Reading(reading) => self.read(reading).await,
+                Phase::Failed(error) => return Some(Err(error)),
                 Phase::Over => return None,
             };
-            match step {
-                Ok(phase) => self.phase = phase,
-                Err(error) => return Some(Err(error)),
-            }
+            self.phase = step.unwrap_or_else(Phase::Failed);
         }
     }
 

@@ -21,9 +21,7 @@ use crate::{
     sse,
 };
 
-pub use dialect::{
-    CallIds, ConversationField, Dialect, EffortField, MaxOutput, SchemaField, ThinkingField,
-};
+pub use dialect::{CallIds, ConversationField, Dialect, EffortField, MaxOutput, SchemaField, ThinkingField};
 
 /// How the catalog finds models on this wire.
 pub fn opener(client: Client, endpoint: Endpoint, dialect: Dialect) -> Opener {
@@ -87,9 +85,12 @@ impl Decoder for Answer {
         if event.name == "error" {
             return Err(Failure::read(None, data).error());
         }
-        let chunk = serde_json::from_str(data)
-            .map_err(|error| Error::Broken(format!("an event cannot be read: {error}")))?;
-        Ok(self.fold.take(chunk)?.map_or(Progress::Ping, Progress::Chunks))
+        match serde_json::from_str(data) {
+            Ok(chunk) => Ok(self.fold.take(chunk)?.map_or(Progress::Ping, Progress::Chunks)),
+            // What is torn behind the reason to stop was only the usage.
+            Err(_) if self.fold.is_finished() => Ok(Progress::End),
+            Err(error) => Err(Error::Broken(format!("an event cannot be read: {error}"))),
+        }
     }
 
     fn finish(&mut self) -> Option<Reply> {

@@ -140,7 +140,8 @@ impl Failure {
         self.codes.extend(body.code.as_ref().and_then(plain));
         match body.error {
             Some(Value::Object(inner)) => {
-                self.codes.extend(["code", "type"].iter().filter_map(|key| inner.get(*key)).filter_map(plain));
+                self.codes
+                    .extend(["code", "type"].iter().filter_map(|key| inner.get(*key)).filter_map(plain));
                 self.limit = inner.get("n_ctx").and_then(Value::as_u64);
                 if inner.get("metadata").and_then(|metadata| metadata.get("flagged_input")).is_some() {
                     self.codes.push("moderation".into());
@@ -152,7 +153,9 @@ impl Failure {
         }
         if self.message.is_empty() {
             let words = body.message.or(body.detail).filter(|words| !words.is_null());
-            self.message = words.map(|words| words.as_str().map_or(words.to_string(), str::to_owned)).unwrap_or_default();
+            self.message = words
+                .map(|words| words.as_str().map_or(words.to_string(), str::to_owned))
+                .unwrap_or_default();
         }
     }
 
@@ -229,7 +232,8 @@ fn wait(text: &str) -> Option<Duration> {
     let mut seconds = 0.0;
     let mut rest = text.trim();
     while !rest.is_empty() {
-        let digits = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
+        let digits =
+            rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
         let (number, tail) = rest.split_at(digits);
         let unit_end = tail.find(|letter: char| letter.is_ascii_digit()).unwrap_or(tail.len());
         let (unit, after) = tail.split_at(unit_end);
@@ -286,21 +290,54 @@ mod tests {
     #[test]
     fn too_long_is_found_in_every_vendors_words_and_nowhere_else() {
         let too_long = [
-            (400, r#"{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","code":"context_length_exceeded"}}"#, None),
-            (400, r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 5000","type":"BadRequestError","code":400}}"#, Some(4096)),
-            (400, r#"{"object":"error","message":"This model's maximum context length is 32,768 tokens.","type":"BadRequestError","code":400}"#, Some(32768)),
-            (400, r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":8192}}"#, Some(8192)),
-            (400, r#"{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 500000 tokens."}"#, Some(131_072)),
+            (
+                400,
+                r#"{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+                None,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 5000","type":"BadRequestError","code":400}}"#,
+                Some(4096),
+            ),
+            (
+                400,
+                r#"{"object":"error","message":"This model's maximum context length is 32,768 tokens.","type":"BadRequestError","code":400}"#,
+                Some(32768),
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":8192}}"#,
+                Some(8192),
+            ),
+            (
+                400,
+                r#"{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 500000 tokens."}"#,
+                Some(131_072),
+            ),
             (413, "Payload Too Large", None),
-            (429, r#"{"error":{"message":"Request too large for gpt-x in organization org on tokens per min (TPM): Limit 30000, Requested 40000.","type":"tokens","code":"rate_limit_exceeded"}}"#, Some(30000)),
+            (
+                429,
+                r#"{"error":{"message":"Request too large for gpt-x in organization org on tokens per min (TPM): Limit 30000, Requested 40000.","type":"tokens","code":"rate_limit_exceeded"}}"#,
+                Some(30000),
+            ),
         ];
         for (status, body, limit) in too_long {
             assert_eq!(class(status, body), Error::TooLong { limit }, "{body}");
         }
         let unrelated = [
-            (400, r#"{"error":{"message":"max_tokens is too large: 200000. This model supports at most 16384 completion tokens","type":"invalid_request_error","code":"invalid_value"}}"#),
-            (400, r#"{"error":{"message":"could not reach http://host:429/context","type":"invalid_request_error"}}"#),
-            (404, r#"{"error":{"message":"no model with maximum context length 8","code":"model_not_found"}}"#),
+            (
+                400,
+                r#"{"error":{"message":"max_tokens is too large: 200000. This model supports at most 16384 completion tokens","type":"invalid_request_error","code":"invalid_value"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"could not reach http://host:429/context","type":"invalid_request_error"}}"#,
+            ),
+            (
+                404,
+                r#"{"error":{"message":"no model with maximum context length 8","code":"model_not_found"}}"#,
+            ),
         ];
         for (status, body) in unrelated {
             assert!(matches!(class(status, body), Error::Refused(_)), "{body}");
@@ -347,11 +384,26 @@ mod tests {
     #[test]
     fn what_is_told_in_a_stream_is_classed_like_an_answer() {
         let told = |value: Value| Failure::told(value).error();
-        assert_eq!(told(serde_json::json!({"code": "rate_limit_exceeded", "message": "x"})), Error::RateLimited { retry_after: None });
-        assert_eq!(told(serde_json::json!({"code": 503, "message": "x"})), Error::Overloaded { retry_after: None });
+        assert_eq!(
+            told(serde_json::json!({"code": "rate_limit_exceeded", "message": "x"})),
+            Error::RateLimited { retry_after: None }
+        );
+        assert_eq!(
+            told(serde_json::json!({"code": 503, "message": "x"})),
+            Error::Overloaded { retry_after: None }
+        );
         assert!(matches!(told(serde_json::json!({"code": 502, "message": "x"})), Error::Broken(_)));
-        assert!(matches!(told(serde_json::json!({"code": "server_error", "message": "x"})), Error::Broken(_)));
-        assert!(matches!(told(serde_json::json!({"code": "invalid_image", "message": "x"})), Error::Refused(_)));
-        assert_eq!(told(serde_json::json!({"code": "context_length_exceeded", "message": ""})), Error::TooLong { limit: None });
+        assert!(matches!(
+            told(serde_json::json!({"code": "server_error", "message": "x"})),
+            Error::Broken(_)
+        ));
+        assert!(matches!(
+            told(serde_json::json!({"code": "invalid_image", "message": "x"})),
+            Error::Refused(_)
+        ));
+        assert_eq!(
+            told(serde_json::json!({"code": "context_length_exceeded", "message": ""})),
+            Error::TooLong { limit: None }
+        );
     }
 }

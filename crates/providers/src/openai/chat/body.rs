@@ -11,11 +11,7 @@ use super::{
     dialect::{ConversationField, Dialect, EffortField, MaxOutput, SchemaField},
     message::{Carrier, Message},
 };
-use crate::{
-    Request, ToolChoice,
-    media::Dropped,
-    openai::carry::is_strict,
-};
+use crate::{Request, ToolChoice, media::Dropped, openai::carry::is_strict};
 
 #[derive(Debug, Serialize)]
 struct Body<'a> {
@@ -136,11 +132,7 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     Tool { kind: "function", function }
 }
 
-fn effort(
-    dropped: &mut Dropped,
-    dialect: Dialect,
-    request: &Request,
-) -> (Option<Effort>, Option<Reasoning>) {
+fn effort(dropped: &mut Dropped, dialect: Dialect, request: &Request) -> (Option<Effort>, Option<Reasoning>) {
     let Some(effort) = request.effort else { return (None, None) };
     match dialect.effort {
         EffortField::Effort => (Some(effort), None),

@@ -197,6 +197,11 @@ impl Fold {
         })
     }
 
+    /// Whether a reason to stop has come.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finish.is_some()
+    }
+
     /// The whole reply, if its end has come: a reason to stop, or the mark of the stream's end.
     pub(super) fn finish(&mut self, provider: &str, marked: bool) -> Option<Reply> {
         let over = self.finish.is_some() || (marked && !self.parts.is_empty());

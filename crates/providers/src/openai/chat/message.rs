@@ -15,17 +15,10 @@ use crate::{
 #[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(super) enum Message<'a> {
-    System {
-        content: &'a str,
-    },
-    User {
-        content: Content,
-    },
+    System { content: &'a str },
+    User { content: Content },
     Assistant(Box<Assistant<'a>>),
-    Tool {
-        tool_call_id: String,
-        content: String,
-    },
+    Tool { tool_call_id: String, content: String },
 }
 
 /// What an assistant message holds. Opaque fields are the vendor's own, given back as they came.

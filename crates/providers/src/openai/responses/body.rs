@@ -9,11 +9,7 @@ use super::{
     Thinks,
     item::{Item, items},
 };
-use crate::{
-    Request, ToolChoice,
-    media::Dropped,
-    openai::carry::is_strict,
-};
+use crate::{Request, ToolChoice, media::Dropped, openai::carry::is_strict};
 
 #[derive(Debug, Serialize)]
 struct Body<'a> {

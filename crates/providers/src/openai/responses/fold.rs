@@ -107,7 +107,8 @@ impl Fold {
 
     /// The item at a place: by index, by id, else the one that began last.
     fn find(&mut self, place: &Place) -> Option<&mut Slot> {
-        let by_index = self.slots.iter().rposition(|slot| slot.index.is_some() && slot.index == place.output_index);
+        let by_index =
+            self.slots.iter().rposition(|slot| slot.index.is_some() && slot.index == place.output_index);
         let by_id = || self.slots.iter().rposition(|slot| slot.id.is_some() && slot.id == place.item_id);
         let nameless = place.output_index.is_none() && place.item_id.is_none();
         let last = || self.slots.len().checked_sub(1).filter(|_| nameless);
