@@ -1,4 +1,4 @@
-//! A short look at a server: is it there, and what does it say?
+//! Takes a short look at a server: whether it is there, and what it says.
 
 use std::time::Duration;
 

@@ -3,11 +3,21 @@
 //! Codes decide first, then the status; words of the message only where vendors give no code, and
 //! only phrases that name the window itself. `max_tokens` or a number such as 429 in a text mean nothing.
 
+mod codes;
+mod wait;
+
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use self::{
+    codes::{
+        BAD_KEY, BROKEN, FILTERED, NO_CREDIT, OVERLOADED, SLOW_DOWN, TOO_LONG, number_after, window_in,
+        window_phrase,
+    },
+    wait::{reset, wait_in},
+};
 use crate::{Error, http::refusal::Refusal};
 
 /// An error as vendors write it: an object, an object within, or only a text.
@@ -39,59 +49,6 @@ pub(super) struct Failure {
     /// How long to wait, from the headers.
     pub(super) retry_after: Option<Duration>,
 }
-
-const TOO_LONG: &[&str] = &[
-    "context_length_exceeded",
-    "context_window_exceeded",
-    "exceed_context_size_error",
-    "context_exceeded",
-    "request_too_large",
-    "1261", // Z.ai
-    "3051", // Mistral
-];
-const NO_CREDIT: &[&str] = &[
-    "insufficient_quota",
-    "billing_hard_limit_reached",
-    "billing_not_active",
-    "exceeded_current_quota_error",
-    "insufficient_balance",
-    "1113", // Z.ai
-];
-const BAD_KEY: &[&str] =
-    &["invalid_api_key", "authentication_error", "invalid_authentication_error", "permission_denied"];
-const OVERLOADED: &[&str] = &[
-    "overloaded",
-    "overloaded_error",
-    "server_overloaded",
-    "server_is_overloaded",
-    "engine_overloaded_error",
-    "slow_down",
-    "capacity_exceeded",
-    "insufficient_system_resource",
-];
-const SLOW_DOWN: &[&str] =
-    &["rate_limit_exceeded", "rate_limit_error", "rate_limit_reached_error", "tokens", "requests"];
-const FILTERED: &[&str] = &[
-    "content_filter",
-    "content_policy_violation",
-    "invalid_prompt",
-    "moderation",
-    "cyber_policy",
-    "data_inspection_failed",
-];
-const BROKEN: &[&str] = &["server_error", "internal_error", "internal_server_error", "timeout"];
-
-/// Phrases that name the window itself, in lower case.
-const WINDOW: &[&str] = &[
-    "maximum context length",
-    "maximum prompt length",
-    "exceeds the context window",
-    "exceeds the available context size",
-    "exceeded model token limit",
-    "prompt is too long",
-    "prompt exceeds max length",
-    "greater than the context length",
-];
 
 impl Failure {
     /// Reads a body. What is no JSON is taken as words.
@@ -211,72 +168,12 @@ impl Failure {
     }
 }
 
-/// When the limit that was hit is lifted. Only the one with nothing remaining counts.
-fn reset(refusal: &Refusal) -> Option<Duration> {
-    ["requests", "tokens"]
-        .iter()
-        .filter(|what| refusal.header(&format!("x-ratelimit-remaining-{what}")) == Some("0"))
-        .filter_map(|what| wait(refusal.header(&format!("x-ratelimit-reset-{what}"))?))
-        .max()
-}
-
-/// The wait a message asks for, as in "try again in 1.5s".
-fn wait_in(message: &str) -> Option<Duration> {
-    let (_, rest) = message.split_once("try again in ")?;
-    let end = rest.find([' ', ',']).unwrap_or(rest.len());
-    wait(rest.get(..end)?.trim_end_matches('.'))
-}
-
-/// A wait as in `6m0s`, `1.5s`, `120ms`, or seconds alone; at most an hour.
-fn wait(text: &str) -> Option<Duration> {
-    let mut seconds = 0.0;
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        let digits =
-            rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
-        let (number, tail) = rest.split_at(digits);
-        let unit_end = tail.find(|letter: char| letter.is_ascii_digit()).unwrap_or(tail.len());
-        let (unit, after) = tail.split_at(unit_end);
-        let scale = match unit {
-            "ms" => 0.001,
-            "s" | "" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return None,
-        };
-        seconds += number.parse::<f64>().ok()? * scale;
-        rest = after;
-    }
-    Duration::try_from_secs_f64(seconds).ok().filter(|wait| *wait <= Duration::from_secs(3600))
-}
-
 fn plain(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.to_lowercase()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }
-}
-
-fn window_phrase(message: &str) -> Option<&'static str> {
-    let message = message.to_lowercase();
-    WINDOW.iter().find(|phrase| message.contains(**phrase)).copied()
-}
-
-fn window_in(message: &str) -> Option<u64> {
-    number_after(&message.to_lowercase(), window_phrase(message)?)
-}
-
-/// The first number after a phrase.
-fn number_after(text: &str, phrase: &str) -> Option<u64> {
-    let (_, rest) = text.split_once(phrase)?;
-    let digits: String = rest
-        .chars()
-        .skip_while(|letter| !letter.is_ascii_digit())
-        .take_while(|letter| letter.is_ascii_digit() || *letter == ',')
-        .filter(char::is_ascii_digit)
-        .collect();
-    digits.parse().ok()
 }
 
 #[cfg(test)]
@@ -366,19 +263,6 @@ mod tests {
         assert_eq!(class(529, ""), Error::Overloaded { retry_after: None });
         assert!(matches!(class(500, ""), Error::Broken(_)));
         assert!(matches!(class(408, ""), Error::Broken(_)));
-    }
-
-    #[test]
-    fn waits_are_read_in_the_vendors_spelling() {
-        let millis = |text: &str| wait(text).map(|wait| wait.as_millis());
-        assert_eq!(millis("6m0s"), Some(360_000));
-        assert_eq!(millis("1.5s"), Some(1500));
-        assert_eq!(millis("120ms"), Some(120));
-        assert_eq!(millis("7"), Some(7000));
-        assert_eq!(millis("1d"), None);
-        assert_eq!(millis("9h"), None);
-        assert_eq!(wait_in("Rate limit reached. Please try again in 1.898s. Visit"), wait("1.898s"));
-        assert_eq!(wait_in("try again in a while"), None);
     }
 
     #[test]

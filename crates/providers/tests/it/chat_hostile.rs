@@ -98,7 +98,8 @@ async fn refusals_are_classed_by_code_and_status() {
         .header("x-ratelimit-reset-tokens", "7s");
     assert_eq!(error(reset).await, Error::RateLimited { retry_after: wait });
     assert_eq!(error(limited()).await, Error::RateLimited { retry_after: None });
-    let table: [(Failure, fn(&Error) -> bool); 8] = [
+    type Expected = fn(&Error) -> bool;
+    let table: [(Failure, Expected); 8] = [
         (fail(529, "overloaded", "Busy."), |e| matches!(e, Error::Overloaded { .. })),
         (fail(503, "", "Busy."), |e| matches!(e, Error::Overloaded { .. })),
         (fail(413, "", "Too much."), |e| matches!(e, Error::TooLong { .. })),

@@ -34,7 +34,8 @@ fn whole() -> usize {
 
 #[tokio::test]
 async fn an_answer_cut_anywhere_is_broken_and_never_a_reply() {
-    let ends: [(&str, fn(usize) -> End); 2] = [("short", End::Short), ("lost", End::Cut)];
+    type Ending = fn(usize) -> End;
+    let ends: [(&str, Ending); 2] = [("short", End::Short), ("lost", End::Cut)];
     for (name, end) in ends {
         let server = ModelServer::answering(WIRE, move |asked| {
             let kept = asked.json()["model"].as_str().unwrap_or_default().parse().unwrap_or(0);
