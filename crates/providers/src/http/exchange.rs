@@ -55,32 +55,32 @@ pub(crate) fn failed(error: Error) -> ReplyStream {
 struct Exchange<D> {
     phase: Phase,
     decoder: D,
-    /// What has been decoded and not been given yet.
-    ready: VecDeque<Chunk>,
+    /// What has come and not been given yet. An error waits behind what came before it.
+    ready: VecDeque<Result<Chunk, Error>>,
 }
 
 enum Phase {
     Asking(Client, Box<Post>),
     Reading(Box<Reading>),
-    /// What was decoded before the error is given first.
-    Failed(Error),
     Over,
 }
 
 impl<D: Decoder> Exchange<D> {
     async fn next(&mut self) -> Option<Result<Chunk, Error>> {
         loop {
-            if let Some(chunk) = self.ready.pop_front() {
-                return Some(Ok(chunk));
+            if let Some(next) = self.ready.pop_front() {
+                return Some(next);
             }
             // Every way out but "go on reading" is the end, so this is the end unless said otherwise.
             let step = match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Asking(client, post) => self.ask(client, *post).await,
                 Phase::Reading(reading) => self.read(reading).await,
-                Phase::Failed(error) => return Some(Err(error)),
                 Phase::Over => return None,
             };
-            self.phase = step.unwrap_or_else(Phase::Failed);
+            match step {
+                Ok(phase) => self.phase = phase,
+                Err(error) => self.ready.push_back(Err(error)),
+            }
         }
     }
 
@@ -122,14 +122,13 @@ impl<D: Decoder> Exchange<D> {
 
     fn take(&mut self, events: &[sse::Event], patience: &mut Patience) -> Result<Ended, Error> {
         for event in events {
-            match self.decoder.take(event) {
-                Ok(Progress::Ping) => {}
-                Ok(Progress::Chunks(chunks)) => {
+            match self.decoder.take(event)? {
+                Progress::Ping => {}
+                Progress::Chunks(chunks) => {
                     patience.renew();
-                    self.ready.extend(chunks);
+                    self.ready.extend(chunks.into_iter().map(Ok));
                 }
-                Ok(Progress::End) => return Ok(Ended::Yes),
-                Err(error) => return Err(error),
+                Progress::End => return Ok(Ended::Yes),
             }
         }
         Ok(Ended::NotYet)
@@ -141,7 +140,7 @@ impl<D: Decoder> Exchange<D> {
             return Err(lost.unwrap_or_else(|| Error::Broken("the stream ended early".into())));
         };
         reply.request = request.or(reply.request);
-        self.ready.push_back(Chunk::Reply(reply));
+        self.ready.push_back(Ok(Chunk::Reply(reply)));
         Ok(Phase::Over)
     }
 }
