@@ -87,29 +87,49 @@ fn items(block: &Block, index: usize) -> (Value, Value) {
     }
 }
 
+/// The events between an item's beginning and its end.
 fn deltas(block: &Block, index: usize, events: &mut Events) {
-    let (kind, id, pieces) = match block {
-        Block::Text(pieces) => ("response.output_text", format!("msg_{index}"), pieces),
-        Block::Thinking(pieces, _) => ("response.reasoning_summary_text", format!("rs_{index}"), pieces),
-        Block::Call { json, .. } => ("response.function_call_arguments", format!("fc_{index}"), json),
-        Block::Item(_) | Block::Frame(_) => return,
-    };
-    let place = json!({"item_id": id, "output_index": index});
-    let with = |key: &str, value: &str| {
-        let mut fields = place.clone();
-        if let Some(fields) = fields.as_object_mut() {
-            fields.insert(key.into(), value.into());
+    match block {
+        Block::Text(pieces) => {
+            let place = json!({"item_id": format!("msg_{index}"), "output_index": index, "content_index": 0});
+            let part = |text: &str| json!({"type": "output_text", "text": text, "annotations": []});
+            let whole = pieces.concat();
+            events.push("response.content_part.added", with(&place, &json!({"part": part("")})));
+            for piece in pieces {
+                let fields = json!({"delta": piece, "logprobs": []});
+                events.push("response.output_text.delta", with(&place, &fields));
+            }
+            events.push("response.output_text.done", with(&place, &json!({"text": whole, "logprobs": []})));
+            events.push("response.content_part.done", with(&place, &json!({"part": part(&whole)})));
         }
-        fields
-    };
-    if matches!(block, Block::Thinking(..)) {
-        let part = json!({"item_id": id, "output_index": index, "summary_index": 0});
-        events.push("response.reasoning_summary_part.added", part);
+        Block::Thinking(pieces, _) => {
+            let place = json!({"item_id": format!("rs_{index}"), "output_index": index, "summary_index": 0});
+            let part = |text: &str| json!({"part": {"type": "summary_text", "text": text}});
+            let (kind, whole) = ("response.reasoning_summary", pieces.concat());
+            events.push(&format!("{kind}_part.added"), with(&place, &part("")));
+            for piece in pieces {
+                events.push(&format!("{kind}_text.delta"), with(&place, &json!({"delta": piece})));
+            }
+            events.push(&format!("{kind}_text.done"), with(&place, &json!({"text": whole})));
+            events.push(&format!("{kind}_part.done"), with(&place, &part(&whole)));
+        }
+        Block::Call { tool, json: pieces, .. } => {
+            let place = json!({"item_id": format!("fc_{index}"), "output_index": index});
+            let kind = "response.function_call_arguments";
+            for piece in pieces {
+                events.push(&format!("{kind}.delta"), with(&place, &json!({"delta": piece})));
+            }
+            let whole = json!({"name": tool, "arguments": pieces.concat()});
+            events.push(&format!("{kind}.done"), with(&place, &whole));
+        }
+        Block::Item(_) | Block::Frame(_) => {}
     }
-    for piece in pieces {
-        events.push(&format!("{kind}.delta"), with("delta", piece));
-    }
-    events.push(&format!("{kind}.done"), with("text", &pieces.concat()));
+}
+
+/// Two objects as one.
+fn with(place: &Value, fields: &Value) -> Value {
+    let all = [place, fields].into_iter().filter_map(Value::as_object).flatten();
+    Value::Object(all.map(|(key, value)| (key.clone(), value.clone())).collect())
 }
 
 fn response(saying: &Saying, status: &str, output: &[Value]) -> Value {
@@ -130,7 +150,7 @@ fn response(saying: &Saying, status: &str, output: &[Value]) -> Value {
     json!({
         "id": "resp_1", "object": "response", "created_at": 1_790_000_000, "status": status, "error": null,
         "incomplete_details": reason, "model": "gpt-test", "output": output, "parallel_tool_calls": true,
-        "store": false, "usage": usage,
+        "store": false, "tool_choice": "auto", "tools": [], "usage": usage,
     })
 }
 
