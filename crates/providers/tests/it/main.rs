@@ -7,6 +7,8 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod anthropic;
+mod anthropic_bodies;
 mod asking;
 mod catalog;
 mod chat;
@@ -16,9 +18,15 @@ mod compatible;
 mod conversation;
 mod exhausted;
 mod failures;
+mod gemini;
+mod gemini_bodies;
+mod hostile;
+mod openai;
+mod openai_cut;
 mod opening;
 mod pages;
 mod responses;
 mod responses_hostile;
 mod streaming;
 mod templates;
+mod waiting;

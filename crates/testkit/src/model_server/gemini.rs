@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Block, Failure, Saying, Stop, Wire};
 
 /// The wire.
-pub const WIRE: Wire = Wire { frames, refusal, request_header: "x-goog-request-id" };
+pub const WIRE: Wire = Wire { frames, refusal, ping: ": ping\n\n", request_header: "x-goog-request-id" };
 
 /// An event. This vendor ends lines with two bytes and gives no event names.
 fn frame(parts: &[Value], saying: &Saying, finish: Option<&str>) -> String {
@@ -81,13 +81,10 @@ fn usage(saying: &Saying) -> Value {
     })
 }
 
-/// The status in words is the code; a `retryDelay` header becomes the detail it is on this wire.
+/// The status in words is the code.
 fn refusal(failure: &Failure) -> String {
-    let delay = failure.headers.iter().find(|(name, _)| *name == "retry-delay");
-    let details: Vec<Value> = delay
-        .map(|(_, delay)| json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}))
-        .into_iter()
-        .collect();
-    let Failure { status, code, message, .. } = failure;
+    let Failure { status, code, message, retry_delay, .. } = failure;
+    let info = |delay| json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay});
+    let details: Vec<Value> = retry_delay.iter().map(info).collect();
     json!({"error": {"code": status, "message": message, "status": code, "details": details}}).to_string()
 }
