@@ -61,7 +61,7 @@ pub fn opener(options: Options) -> Opener {
         }
         let provider =
             Arc::new(Anthropic { name: choice.provider.as_str().into(), options: options.clone() });
-        Ok(Model { choice: choice.clone(), provider, window: None })
+        Ok(Model::new(choice, provider))
     })
 }
 

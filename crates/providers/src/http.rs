@@ -4,6 +4,7 @@
 
 pub(crate) mod exchange;
 mod failure;
+mod look;
 mod post;
 pub(crate) mod refusal;
 mod retry;

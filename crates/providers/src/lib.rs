@@ -5,10 +5,12 @@
 
 pub mod anthropic;
 pub mod catalog;
+pub mod compatible;
 pub mod error;
 pub mod gemini;
 pub mod http;
 mod media;
+pub mod openai;
 pub mod provider;
 pub mod reply;
 pub mod request;

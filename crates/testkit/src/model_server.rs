@@ -13,6 +13,8 @@
 pub mod anthropic;
 mod delivery;
 pub mod gemini;
+pub mod openai_chat;
+pub mod openai_responses;
 mod script;
 
 use std::{

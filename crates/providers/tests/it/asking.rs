@@ -11,6 +11,7 @@ use rooftree_providers::{
     catalog::Opener,
     gemini,
     http::{Client, Secret, Timeouts},
+    openai,
 };
 use serde_json::{Value, json};
 
@@ -39,6 +40,25 @@ pub const GEMINI: Wire = Wire {
         gemini::opener(gemini::Options { base_url: url.to_owned(), ..options })
     },
 };
+
+pub const CHAT: Wire = Wire {
+    name: "openai-chat",
+    server: rooftree_testkit::model_server::openai_chat::WIRE,
+    opener: |url, client| openai::chat::opener(client, openai_endpoint(url), openai::Dialect::OPENAI),
+};
+
+pub const RESPONSES: Wire = Wire {
+    name: "openai",
+    server: rooftree_testkit::model_server::openai_responses::WIRE,
+    opener: |url, client| openai::responses::opener(client, openai_endpoint(url), Arc::default()),
+};
+
+/// All wires.
+pub const WIRES: [Wire; 4] = [ANTHROPIC, GEMINI, CHAT, RESPONSES];
+
+fn openai_endpoint(url: &str) -> openai::Endpoint {
+    openai::Endpoint::new("openai", url).keyed(Secret::fixed("sk-test"), "OPENAI_API_KEY")
+}
 
 impl Wire {
     /// A model of this wire behind this address.

@@ -1,19 +1,32 @@
 //! What providers promise, seen from outside.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
 
 mod anthropic;
 mod anthropic_bodies;
 mod asking;
+mod catalog;
+mod chat;
+mod chat_hostile;
 mod choosing;
+mod compatible;
 mod conversation;
 mod exhausted;
 mod failures;
 mod gemini;
 mod gemini_bodies;
 mod hostile;
+mod openai;
+mod openai_cut;
 mod opening;
 mod pages;
+mod responses;
+mod responses_hostile;
 mod streaming;
 mod templates;
 mod waiting;

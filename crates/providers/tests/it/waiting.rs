@@ -6,9 +6,8 @@ use futures::StreamExt;
 use rooftree_providers::{Error, http::Timeouts};
 use rooftree_testkit::model_server::{Answer, End, ModelServer, Saying, say};
 
-use crate::asking::{ANTHROPIC, GEMINI, Wire, ask, question, said};
+use crate::asking::{WIRES, Wire, ask, question, said};
 
-const WIRES: [Wire; 2] = [ANTHROPIC, GEMINI];
 const SHORT: Duration = Duration::from_millis(60);
 
 /// The bytes of the first part of the answer below, which is "one " and then "two".
