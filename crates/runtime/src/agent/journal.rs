@@ -23,6 +23,8 @@ use crate::{
 /// One commit of an agent.
 #[derive(Default)]
 pub(crate) struct Commit {
+    /// What comes before all else. Not in any run: the one a fork's parent was in is not the fork's.
+    pub(crate) opening: Option<EventBody>,
     pub(crate) bodies: Vec<EventBody>,
     pub(crate) taken: Vec<(Lane, u64)>,
     pub(crate) done: Vec<(Lane, u64)>,
@@ -79,9 +81,11 @@ impl Journal {
     pub(crate) fn append(&mut self, commit: Commit) -> Vec<Arc<Event>> {
         let Teller { world, session, entries } = &self.teller;
         let mut events = Vec::with_capacity(commit.bodies.len());
-        for body in commit.bodies {
+        let opening = commit.opening.into_iter().map(|body| (None, body));
+        let bodies = commit.bodies.into_iter().map(|body| (commit.run.clone(), body));
+        for (run, body) in opening.chain(bodies) {
             self.head += 1;
-            let event = world.event(session, commit.run.clone(), body);
+            let event = world.event(session, run, body);
             events.push(Event { id: Some(self.head), ..event });
         }
         let batch = Batch {
