@@ -16,7 +16,7 @@ pub struct Request {
     /// System prompt.
     pub system: Arc<str>,
     /// The conversation so far, oldest first.
-    pub messages: Vec<Arc<ModelMessage>>,
+    pub messages: Arc<Vec<Arc<ModelMessage>>>,
     /// Tools it may call; empty for none.
     pub tools: Arc<[ToolSpec]>,
     /// How often this same question has failed before.

@@ -62,6 +62,8 @@ struct Agent {
     history: History,
     views: FileViews,
     signals: Signals,
+    /// What a new journal begins with. It is kept with whatever comes first.
+    opening: Option<EventBody>,
     /// Whether the boundary lane may hold something that was not taken in.
     has_news: bool,
     clear_asked: bool,
@@ -138,6 +140,14 @@ async fn wake(world: &Arc<World>, claimed: Claimed, signals: &Signals) -> Result
     agent.rest(worked).await
 }
 
+/// The first event of a journal that has none of its own yet.
+fn opening(session: &Session) -> Option<EventBody> {
+    let forked_from = session.forked_from.clone();
+    let inherited = forked_from.as_ref().map_or(0, |fork| fork.at);
+    let (agent, name) = (session.agent.clone(), session.name.clone());
+    (session.head == inherited).then_some(EventBody::SessionOpened { agent, name, forked_from })
+}
+
 impl Agent {
     fn new(world: Arc<World>, claimed: Claimed, signals: Signals) -> Result<Self, Error> {
         let session = claimed.session;
@@ -147,6 +157,7 @@ impl Agent {
         let window = model.as_ref().ok().and_then(|model| model.window).unwrap_or(kit.limits.context_window);
         let journal = Journal::open(world.clone(), session.clone(), claimed.claim, signals.clone());
         Ok(Self {
+            opening: opening(&session),
             fixed_estimate: prompt::fixed_estimate(&system, &kit.specs),
             policy: world.options.policy.clone(),
             window: Window::new(window),
@@ -168,12 +179,9 @@ impl Agent {
 
     /// Works off what was left open, then the mail, until nothing is left.
     async fn work(&mut self, attempts: u32) -> Result<(), Error> {
-        if self.session.head == self.session.forked_from.as_ref().map_or(0, |fork| fork.at) {
-            let (agent, name) = (self.session.agent.clone(), self.session.name.clone());
-            let opened =
-                EventBody::SessionOpened { agent, name, forked_from: self.session.forked_from.clone() };
-            // Not in any run: the one a fork's parent was in is not the fork's.
-            self.append(Commit { bodies: vec![opened], ..Commit::default() });
+        if self.session.forked_from.is_some() {
+            // At once: it closes the run its parent was in.
+            self.open_journal();
         }
         recovery::recover(self, attempts).await?;
         loop {
@@ -192,6 +200,7 @@ impl Agent {
                 self.journal.barrier().await?;
             }
             if self.world.closing.is_cancelled() || !take::take_next(self).await? {
+                self.open_journal();
                 return Ok(());
             }
             rooftree_store::failpoint::reach("mail.taken");
@@ -223,8 +232,16 @@ impl Agent {
 
     /// Appends to the journal and to the history, which are never apart.
     fn append(&mut self, commit: Commit) {
-        for event in self.journal.append(commit) {
+        let opening = self.opening.take();
+        for event in self.journal.append(Commit { opening, ..commit }) {
             self.observe(&event);
+        }
+    }
+
+    /// Begins the journal, if nothing else has.
+    fn open_journal(&mut self) {
+        if self.opening.is_some() {
+            self.append(Commit::default());
         }
     }
 

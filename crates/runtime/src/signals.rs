@@ -87,6 +87,11 @@ impl Signals {
         self.lock().is_closed = true;
     }
 
+    /// Whether the agent has gone to rest.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

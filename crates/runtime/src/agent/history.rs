@@ -19,7 +19,10 @@ use super::{window, wording};
 /// What a session's events amount to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    messages: Vec<Arc<ModelMessage>>,
+    /// Shared with the request that is under way, so that a turn costs the same however long
+    /// the conversation is. Requests are gone before something is added; if one is not, it
+    /// keeps what it had.
+    messages: Arc<Vec<Arc<ModelMessage>>>,
     /// Calls of the last reply, until all have results.
     open: Vec<OpenCall>,
     last_stop: Option<StopReason>,
@@ -123,11 +126,10 @@ impl History {
     }
 
     /// The conversation for a request. Calls without a result get one that says so.
-    pub fn messages(&self) -> Vec<Arc<ModelMessage>> {
-        let mut messages = Vec::with_capacity(self.messages.len() + 1);
-        messages.extend(self.messages.iter().cloned());
+    pub fn messages(&self) -> Arc<Vec<Arc<ModelMessage>>> {
+        let mut messages = self.messages.clone();
         if !self.open.is_empty() {
-            messages.push(Arc::new(results_of(&self.open, INTERRUPTED)));
+            Arc::make_mut(&mut messages).push(Arc::new(results_of(&self.open, INTERRUPTED)));
         }
         messages
     }
@@ -180,7 +182,7 @@ impl History {
 
     fn push(&mut self, message: ModelMessage) {
         self.estimate += window::weigh(&message);
-        self.messages.push(Arc::new(message));
+        Arc::make_mut(&mut self.messages).push(Arc::new(message));
     }
 
     fn take_reply(&mut self, reply: &ReplyRecord) {

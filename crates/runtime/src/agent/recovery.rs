@@ -21,6 +21,9 @@ const PAGE: usize = 2_000;
 
 /// Folds the journal, as far as it goes, into the agent.
 pub(super) async fn load(agent: &mut Agent) -> Result<(), Error> {
+    if agent.session.head == 0 {
+        return Ok(());
+    }
     let mut after = 0;
     loop {
         let page = agent.world.store().events(&agent.session.id, after, PAGE).await?;
