@@ -69,6 +69,22 @@ async fn closing_the_house_pauses_a_run_and_reopening_resumes_it() {
 }
 
 #[tokio::test]
+async fn closing_the_house_in_the_middle_of_a_reply_keeps_no_half_of_it() {
+    let slow = say("one two three four").chunk(4).pace(Duration::from_secs(60));
+    let house = Plan::new([slow]).build();
+    let session = house.post("count").await;
+    house.until(&session, "a delta", |event| event.body.name() == "message.delta").await;
+    let house = house.reopen(Plan::new([say("one two three four")])).await;
+    assert_eq!(house.recover().await, 1);
+    assert_eq!(house.finished(&session).await.status, RunStatus::Completed);
+    assert_eq!(
+        house.story(&session).await,
+        "user     count\nmodel    \"one two three four\"\nended    completed, 1 turns"
+    );
+    house.verify().await;
+}
+
+#[tokio::test]
 async fn a_cancel_for_a_resting_session_changes_nothing() {
     let house = Plan::new([say("one"), say("two")]).build();
     let session = house.post("a").await;
