@@ -97,9 +97,14 @@ enum Rested {
     Not,
 }
 
-/// Another process works on this session. It finds what was posted in the store; if it dies, we take over.
+/// Another process works on this session. It finds what was posted in the store, and what we are
+/// told is passed on to it; if it dies, we take over.
 async fn wait_for_claim(world: &Arc<World>, session: &SessionId, signals: &Signals) -> Result<Rested, Error> {
-    while signals.try_next().is_some() {}
+    while let Some(signal) = signals.try_next() {
+        if let Some(command) = signal.command(session) {
+            world.store().put_command(session, command, world.now()).await?;
+        }
+    }
     let idle = !world.store().unfinished().await?.contains(session);
     if idle && signals.close_if_empty(|| ()) {
         return Ok(Rested::Yes);
@@ -132,9 +137,13 @@ async fn wake(world: &Arc<World>, claimed: Claimed, signals: &Signals) -> Result
         // Whoever had the claim before did not give it back.
         tasks::clean_up(world, &claimed.session.id).await?;
     }
+    let left = world.store().take_commands(&claimed.claim).await?;
     let mut agent = Agent::new(world.clone(), claimed, signals.clone())?;
     let worked = match recovery::load(&mut agent).await {
-        Ok(()) => agent.work(attempts).await,
+        Ok(()) => {
+            recovery::heed_left(&mut agent, left);
+            agent.work(attempts).await
+        }
         Err(error) => Err(error),
     };
     agent.rest(worked).await

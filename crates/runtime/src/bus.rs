@@ -138,6 +138,8 @@ impl Subscription {
 
     /// Waits for the bus, for another process, or for patience to end.
     async fn hear(&mut self) -> Option<Arc<Event>> {
+        // What was said comes before what another process may have kept, else a delta that waits
+        // on the bus would be told after the message it is part of.
         let heard = tokio::select! {
             biased;
             heard = self.live.recv() => heard,

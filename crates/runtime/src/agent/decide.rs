@@ -33,6 +33,8 @@ pub(crate) fn decide(history: &History, limits: &Limits) -> Next {
             Problem::new(ErrorCode::ProviderRefused, "the model refused to go on")
                 .fix("put the request differently, or use another model"),
         )),
+        // Kept when the run was stopped, by a process that was gone before it could settle.
+        Some(StopReason::Cancelled) => Next::End(End::Cancelled),
         Some(_) => Next::End(End::Completed),
         None if turns >= limits.max_turns => Next::End(End::MaxTurns),
         None => Next::Ask,
@@ -76,5 +78,6 @@ mod tests {
         let said_at_the_limit =
             vec![started(), user("x"), reply("", &["a"]), result("a"), reply("done", &[])];
         assert_eq!(next(said_at_the_limit), Next::End(End::Completed));
+        assert_eq!(next(vec![started(), user("x"), cut_short("do")]), Next::End(End::Cancelled));
     }
 }

@@ -1,9 +1,10 @@
 //! Finds out where a session was when nobody was working on it any more.
 
 use rooftree_protocol::{
-    Answer, ErrorCode, EventBody, Outcome, PermissionDecision, PermissionScope, Problem, Repeat, ToolCall,
-    event::NoticeLevel,
+    Answer, Command, ErrorCode, EventBody, Outcome, PermissionDecision, PermissionScope, Problem, Repeat,
+    ToolCall, event::NoticeLevel,
 };
+use rooftree_store::CommandRow;
 
 use super::{
     Agent,
@@ -37,6 +38,22 @@ pub(super) async fn load(agent: &mut Agent) -> Result<(), Error> {
         match page.last().and_then(|event| event.id) {
             Some(last) if page.len() == PAGE => after = last,
             _ => return Ok(()),
+        }
+    }
+}
+
+/// Heeds commands for whoever had the session before and did not get to them. A wish to stop is
+/// for the run it was meant for, never for a later one; a question asked then is withdrawn anyway.
+pub(super) fn heed_left(agent: &mut Agent, left: Vec<CommandRow>) {
+    let began = agent.history.run().map(|run| run.started_at);
+    for row in left {
+        match row.command {
+            Command::Clear { .. } => agent.clear_asked = true,
+            Command::Cancel { .. } | Command::Delete { .. } => {}
+            _ => continue,
+        }
+        if began.is_some_and(|began| row.at >= began) {
+            agent.ending = Some(End::Cancelled);
         }
     }
 }
