@@ -11,6 +11,7 @@ mod exit;
 mod failure;
 mod listing;
 mod output;
+mod rules;
 mod scenario;
 mod settings;
 mod table;

@@ -32,7 +32,7 @@ use crate::{
     assemble::{self, Plan, Wishes},
     environment::{Environment, variable},
     exit::Exit,
-    settings,
+    rules, settings,
     terminal::{chosen, view},
 };
 
@@ -189,11 +189,15 @@ fn wishes(arguments: &Arguments, environment: &Environment) -> Result<Wishes, Pr
     Ok(Wishes {
         model: model.map(|model| with_whole_path(model, environment)),
         mode: arguments.permission_mode,
-        allow: arguments.allow.clone(),
-        deny: arguments.deny.clone(),
+        allow: known(&arguments.allow)?,
+        deny: known(&arguments.deny)?,
         max_turns: arguments.max_turns,
         timeout: arguments.timeout,
     })
+}
+
+fn known(typed: &[Rule]) -> Result<Vec<Rule>, Problem> {
+    rules::known(typed.to_vec()).map_err(|problem| Problem { code: ErrorCode::InvalidArguments, ..problem })
 }
 
 /// A session remembers its model; a script must be found again from any other directory.

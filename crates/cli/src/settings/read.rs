@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use super::{Settings, nearest::nearest};
+use crate::rules;
 
 /// The keys there are, by table; the empty name is the top.
 const KNOWN: [(&str, &[&str]); 3] = [
@@ -63,8 +64,8 @@ impl Reader<'_> {
 
     fn rules(&self, table: &Table, key: &str) -> Result<Vec<Rule>, Problem> {
         let texts: Vec<String> = self.value(table, key)?.unwrap_or_default();
-        let rules = texts.iter().map(|text| Rule::parse(text));
-        rules.collect::<Result<_, _>>().map_err(|problem: Problem| {
+        let rules: Result<Vec<Rule>, Problem> = texts.iter().map(|text| Rule::parse(text)).collect();
+        rules.and_then(rules::known).map_err(|problem| {
             let told = wrong(self.path, format!("`{key}`: {}", problem.message));
             problem.fix.map_or(told.clone(), |fix| told.fix(fix))
         })
@@ -121,6 +122,7 @@ mod tests {
             ("colour = 'red'", "unknown key `colour`", "known keys here: model, permission, limits"),
             ("permission = 'ask'", "`permission` must be a table", "write [permission]"),
             ("permission.allow = ['Bash(']", "`allow`: `Bash(` is not a rule", "write Tool"),
+            ("permission.deny = ['Bsh(rm *)']", "`deny`: `Bsh(rm *)` names no tool", "tools are "),
             ("limits.timeout = 'soon'", "`timeout` is not a duration", "\"90s\""),
         ];
         for (content, message, fix) in table {
