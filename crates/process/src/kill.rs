@@ -8,7 +8,7 @@ use nix::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::tree::{Family, Identity, MARK, Seen, is_alive, members, owner_of, variable};
+use crate::tree::{Family, Identity, MARK, Seen, is_alive, members, numbers, owner_of, variable};
 
 /// How long a program may take to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
@@ -47,6 +47,28 @@ pub(crate) fn kill_tree(leader: Identity, mark: &str) {
             return;
         }
     }
+}
+
+/// Kills everything that any crashed process of ours left behind; says how many there were.
+///
+/// Invariant: only what bears our mark, with an owner that is dead, is killed.
+pub fn sweep() -> usize {
+    let is_orphan = |pid: &i32| {
+        let owner = variable(*pid, MARK).and_then(|mark| owner_of(&mark));
+        owner.is_some_and(|owner| !is_alive(owner))
+    };
+    let mut swept = 0;
+    // A few rounds, because what is being killed may be starting others.
+    for _ in 0..3 {
+        let orphans: Vec<i32> = numbers().filter(is_orphan).collect();
+        if orphans.is_empty() {
+            break;
+        }
+        swept += orphans.len();
+        orphans.into_iter().for_each(|pid| send(pid, Signal::SIGKILL));
+        thread::sleep(Duration::from_millis(5));
+    }
+    swept
 }
 
 /// Kills a group that an earlier, crashed process of ours left behind; says whether there was one.

@@ -2,7 +2,7 @@
 //!
 //! [`spawn`] is the only way to start a program. What it starts dies with the [`Process`]
 //! value, with this process, or when it is told to: the whole tree, also what left its
-//! process group. [`kill_group`] cleans up after a crash of an earlier process.
+//! process group. [`kill_group`] and [`sweep`] clean up after a crash of an earlier process.
 //!
 //! How relatives are found: children inherit a mark in their environment, and `/proc` shows
 //! it even after they changed group, session and parent. A child that also cleared its
@@ -18,7 +18,7 @@ mod tree;
 
 pub use environment::Environment;
 pub use kept::Kept;
-pub use kill::kill_group;
+pub use kill::{kill_group, sweep};
 pub use process::{Bounds, Ending, Finished, Process};
 pub use spawn::{Input, Spawn, spawn};
 pub use tree::{Identity, is_alive};

@@ -145,7 +145,8 @@ fn numbers_since(pid: i32) -> Box<dyn Iterator<Item = i32>> {
     }
 }
 
-fn numbers() -> impl Iterator<Item = i32> {
+/// The numbers of all processes there are.
+pub(crate) fn numbers() -> impl Iterator<Item = i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }

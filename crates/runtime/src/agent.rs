@@ -28,7 +28,7 @@ mod wording;
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Answer, Event, EventBody, PermissionId, Problem, RunId, Session, SessionId,
+    Answer, Event, EventBody, PermissionId, Problem, RunId, Session, SessionId, Timestamp,
     event::{ClearReason, NoticeLevel},
 };
 use rooftree_providers::{Media, Model};
@@ -52,6 +52,9 @@ use crate::{
 /// How long to wait before asking again for a claim that another process holds.
 const HELD_ELSEWHERE: Duration = Duration::from_millis(250);
 
+/// How long to wait before trying again what the store could not do.
+const STORE_FAILED: Duration = Duration::from_secs(5);
+
 struct Agent {
     world: Arc<World>,
     session: Session,
@@ -73,6 +76,8 @@ struct Agent {
     refusals: u32,
     /// What a new journal begins with. It is kept with whatever comes first.
     opening: Option<EventBody>,
+    /// When this agent woke.
+    awake_since: Timestamp,
     /// Whether the boundary lane may hold something that was not taken in.
     has_news: bool,
     clear_asked: bool,
@@ -96,9 +101,21 @@ pub(crate) async fn live(world: Arc<World>, session: SessionId, signals: Signals
             Ok(Rested::Not) => {}
             // Somebody else works on it now. Should they fail, what is left is ours again.
             Err(Error::Store(rooftree_store::Error::Fenced)) => tokio::time::sleep(HELD_ELSEWHERE).await,
-            Err(error) => return mourn(&world, &session, &error).await,
+            Err(error) => {
+                mourn(&world, &session, &error).await;
+                let is_over = matches!(error, Error::Refused(_) | Error::Closed);
+                // A full disk may have room again: what was accepted is tried again after a while.
+                if is_over || closes_within(&world, STORE_FAILED).await {
+                    return;
+                }
+            }
         }
     }
+}
+
+/// Waits; says whether the runtime closed meanwhile.
+async fn closes_within(world: &World, pause: Duration) -> bool {
+    tokio::time::timeout(pause, world.closing.cancelled()).await.is_ok()
 }
 
 enum Rested {
@@ -184,6 +201,7 @@ impl Agent {
             media: Media::default(),
             dropped: Vec::new(),
             refusals: 0,
+            awake_since: world.now(),
             has_news: true,
             clear_asked: false,
             ending: None,

@@ -19,7 +19,7 @@ pub(crate) enum Signal {
     Mail,
     /// Stop the run.
     Cancel,
-    /// Start the context anew, once the run has ended.
+    /// Stop the run, then start the context anew.
     Clear,
     /// Somebody answered a question.
     Permit(PermissionId, Answer),

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use rooftree_process::{Ending, Identity, kill_group};
+use rooftree_process::{Ending, Identity, kill_group, sweep};
 use rooftree_protocol::SessionId;
 use rooftree_store::{TaskRow, TaskStatus};
 use rooftree_tools::ProcessEvent;
@@ -30,8 +30,9 @@ pub(crate) async fn keep_list(world: Arc<World>, mut events: UnboundedReceiver<P
     }
 }
 
-/// Ends the processes a session's dead owner left running, and says so in the list.
+/// Ends what a session's dead owner left running, in the foreground too, and says so in the list.
 pub(crate) async fn clean_up(world: &World, session: &SessionId) -> Result<(), Error> {
+    let _ = tokio::task::spawn_blocking(sweep).await;
     let left = world.store().tasks(Some(session)).await?;
     for task in left.into_iter().filter(|task| task.status == TaskStatus::Running && task.kind == "process") {
         if let Some((group, start)) = task.process_group {

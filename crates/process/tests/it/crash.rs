@@ -2,7 +2,7 @@
 
 use std::{env, path::PathBuf, process::Command, time::Duration};
 
-use rooftree_process::{Identity, is_alive, kill_group};
+use rooftree_process::{Identity, is_alive, kill_group, sweep};
 use tempfile::tempdir;
 
 use crate::shell::{PLENTY, start, written};
@@ -31,6 +31,29 @@ async fn after_a_crash_the_leader_is_gone_and_the_rest_can_be_found() {
     assert!(kill_group(leader.group, leader.start));
     assert!(!is_alive(member));
     assert!(!kill_group(leader.group, leader.start), "there is nothing left to kill");
+}
+
+#[tokio::test]
+async fn after_a_crash_everything_that_was_left_is_swept_and_nothing_else() {
+    if let Some(directory) = env::var_os(OWNER) {
+        let script = "setsid sleep 1000 & echo $! >member.pid; wait";
+        let process = start(script, &PathBuf::from(directory)).await;
+        process.finish(PLENTY, &tokio_util::sync::CancellationToken::new(), |_| {}).await;
+        return;
+    }
+    let (directory, own) = (tempdir().unwrap(), tempdir().unwrap());
+    let mut owner = Command::new(env::current_exe().unwrap());
+    owner.args(["--exact", "crash::after_a_crash_everything_that_was_left_is_swept_and_nothing_else"]);
+    let mut owner = owner.env(OWNER, directory.path()).spawn().unwrap();
+    let orphan = written(directory.path(), 1).await[0];
+    let living = start("sleep 1000", own.path()).await;
+    sweep();
+    assert!(is_alive(orphan), "its owner was alive");
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    sweep();
+    until(|| !is_alive(orphan)).await;
+    assert!(is_alive(living.identity()), "what has a living owner is left alone");
 }
 
 #[test]

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use rooftree_protocol::{EventBody, Limits, Problem, RunStatus, event::NoticeLevel};
+use rooftree_protocol::{EventBody, Limits, Problem, RunStatus, Timestamp, event::NoticeLevel};
 
 use super::History;
-use crate::world::World;
 
 /// How a run ends.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,10 +42,17 @@ impl End {
 }
 
 /// How long the run may go on; none if for ever.
-pub(crate) fn time_left(world: &World, history: &History, limits: &Limits) -> Option<Duration> {
+///
+/// The time a run lay open while nobody worked on it does not count.
+pub(crate) fn time_left(
+    now: Timestamp,
+    awake_since: Timestamp,
+    history: &History,
+    limits: &Limits,
+) -> Option<Duration> {
     let allowed = Duration::from_secs(limits.run_timeout_secs);
-    let run = history.run()?;
-    (!allowed.is_zero()).then(|| allowed.saturating_sub(world.now().since(run.started_at)))
+    let since = history.run()?.started_at.max(awake_since);
+    (!allowed.is_zero()).then(|| allowed.saturating_sub(now.since(since)))
 }
 
 /// The notice for a run that used up its turns while tools were still being called.

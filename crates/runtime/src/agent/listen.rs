@@ -18,7 +18,7 @@ impl Agent {
     /// Resolves when something breaks in. Dropping it loses nothing.
     pub(super) fn interruption(&self) -> BoxFuture<'static, Interruption> {
         let (signals, closing) = (self.signals.clone(), self.world.closing.clone());
-        let left = limits::time_left(&self.world, &self.history, &self.kit.limits);
+        let left = limits::time_left(self.world.now(), self.awake_since, &self.history, &self.kit.limits);
         let deadline = left.map(|left| self.world.options.clock.sleep(left));
         Box::pin(async move {
             let deadline = async {

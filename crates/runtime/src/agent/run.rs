@@ -17,6 +17,8 @@ use crate::Error;
 /// Works on the open run until nothing is left to do.
 pub(super) async fn run(agent: &mut Agent) -> Result<End, Error> {
     loop {
+        // With a model and tools that answer at once, nothing else would ever make room for others.
+        tokio::task::coop::consume_budget().await;
         take_in(agent).await?;
         let ended = match agent.ending.take() {
             Some(end) => Some(end),

@@ -42,7 +42,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         ClaimOutcome::Held(owner) => {
             let command = Command::Clear { session: id.clone() };
             store.put_command(&id, command, now).await.map_err(in_words)?;
-            let said = format!("process {} works on session {id} and clears it when its run ends", owner.pid);
+            let said = format!("process {} works on session {id}; it stops its run and clears it", owner.pid);
             output::mention(environment, &said);
         }
     }
