@@ -5,6 +5,7 @@
 
 pub mod catalog;
 pub mod error;
+pub mod external;
 pub mod provider;
 pub mod reply;
 pub mod request;
@@ -14,4 +15,4 @@ pub use catalog::{Catalog, Model};
 pub use error::Error;
 pub use provider::{Provider, ReplyStream};
 pub use reply::{Chunk, Reply};
-pub use request::{Media, ModelMessage, Request, ToolChoice};
+pub use request::{Media, ModelMessage, Request, ToolChoice, Workplace};

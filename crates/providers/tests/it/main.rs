@@ -5,6 +5,7 @@
 mod choosing;
 mod conversation;
 mod exhausted;
+mod external;
 mod failures;
 mod opening;
 mod pages;
