@@ -9,6 +9,7 @@
 mod account;
 mod claude;
 mod codex;
+mod dialect;
 mod failure;
 mod grant;
 mod lines;
@@ -16,6 +17,7 @@ mod pi;
 mod play;
 mod program;
 mod prompt;
+mod start;
 mod title;
 
 use std::{ffi::OsString, sync::Arc, time::Duration};

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use rooftree_protocol::{
-    Effect, Effort, PermissionMode, Usage,
+    Effect, PermissionMode, Usage,
     event::{NoticeLevel, StopReason},
 };
 use serde_json::Value;
@@ -12,7 +12,8 @@ use super::{
     account::{Account, Voice},
     failure::{self, Failure},
     grant::{Counterpart, Grant, choose, row},
-    program::{CLAUDE, Start},
+    program::CLAUDE,
+    start::Start,
     title::title_of,
 };
 
@@ -37,15 +38,10 @@ pub(super) fn arguments(start: &Start<'_>) -> Vec<OsString> {
         ["-p", "--output-format=stream-json", "--verbose", "--include-partial-messages"]
             .map(OsString::from)
             .to_vec();
-    let effort = start.request.effort.map(|effort| match effort {
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
-    });
     // With the equals sign a value is a value, also one that begins with a dash.
     let flags = [
         ("--model", start.model()),
-        ("--effort", effort),
+        ("--effort", start.effort()),
         ("--append-system-prompt", start.system),
         ("--resume", start.session),
     ];

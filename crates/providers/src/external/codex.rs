@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use rooftree_protocol::{
-    Effect, Effort, PermissionMode, Usage,
+    Effect, PermissionMode, Usage,
     event::{NoticeLevel, StopReason},
 };
 use serde_json::Value;
@@ -12,7 +12,8 @@ use super::{
     account::{Account, Voice},
     failure,
     grant::{Counterpart, Grant, choose, row},
-    program::{CODEX, Start},
+    program::CODEX,
+    start::Start,
     title::title_of,
 };
 
@@ -36,12 +37,7 @@ pub(super) fn arguments(start: &Start<'_>) -> Vec<OsString> {
     if let Some(model) = start.model() {
         arguments.push(format!("--model={model}").into());
     }
-    let effort = start.request.effort.map(|effort| match effort {
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
-    });
-    let settings = [("model_reasoning_effort", effort), ("developer_instructions", start.system)];
+    let settings = [("model_reasoning_effort", start.effort()), ("developer_instructions", start.system)];
     for (name, value) in settings.into_iter().filter_map(|(name, value)| Some((name, value?))) {
         arguments.push("-c".into());
         // Its settings are TOML; quoted so, no text can be anything else than a text.

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 
 use rooftree_protocol::{
-    Effect, Effort, PermissionMode, Usage,
+    Effect, PermissionMode, Usage,
     event::{NoticeLevel, StopReason},
 };
 use serde_json::Value;
@@ -15,7 +15,8 @@ use super::{
     account::{Account, Voice},
     failure,
     grant::{Counterpart, Grant, choose, row},
-    program::{PI, Start},
+    program::PI,
+    start::Start,
     title::title_of,
 };
 
@@ -32,15 +33,10 @@ const TOOLS: &[Counterpart] = &[
 
 pub(super) fn arguments(start: &Start<'_>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = ["--mode", "json", "-p"].map(OsString::from).to_vec();
-    let effort = start.request.effort.map(|effort| match effort {
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
-    });
     // It takes the argument after a flag as its value, whatever it begins with.
     let flags = [
         ("--model", start.model()),
-        ("--thinking", effort),
+        ("--thinking", start.effort()),
         ("--append-system-prompt", start.system),
         ("--session", start.session),
     ];

@@ -12,8 +12,8 @@ use super::{
     account::Account,
     failure::{self, Failure},
     lines::Lines,
-    program::Start,
     prompt::{Memory, Prompt, memory_part, prompt},
+    start::Start,
 };
 use crate::{Chunk, Error, Reply, ReplyStream, Request};
 
@@ -72,7 +72,7 @@ impl Play {
         for record in records {
             // What comes after the last word is no part of the answer.
             if !listening.account.is_final {
-                (self.program.take)(&record, &mut listening.account);
+                self.program.take(&record, &mut listening.account);
             }
         }
         self.pending.extend(listening.account.chunks().map(Ok));
@@ -87,7 +87,7 @@ impl Play {
         let tools: Vec<&str> = self.request.tools.iter().map(|tool| tool.name.as_str()).collect();
         let system =
             Some(self.request.system.as_ref()).filter(|system| !prompt.has_system && !system.is_empty());
-        let args = (self.program.arguments)(&Start {
+        let args = self.program.arguments(&Start {
             request: &self.request,
             system,
             session: prompt.session.as_deref(),

@@ -1,12 +1,4 @@
-//! The programs there are, as data: names, hints, and the functions that know their format.
-
-use std::ffi::OsString;
-
-use rooftree_protocol::PermissionMode;
-use serde_json::Value;
-
-use super::{account::Account, claude, codex, grant::Grant, pi};
-use crate::Request;
+//! The programs there are, as data: names and hints. `dialect` knows who speaks how.
 
 /// One kind of program.
 #[derive(Debug)]
@@ -23,33 +15,16 @@ pub struct Program {
     pub version: &'static str,
     /// Variables it needs although they look like secrets.
     pub(super) keys: &'static [&'static str],
-    pub(super) arguments: fn(&Start<'_>) -> Vec<OsString>,
-    pub(super) grant: fn(&[&str], PermissionMode) -> Grant,
-    pub(super) take: fn(&Value, &mut Account),
+    /// Which flags and records it has.
+    pub(super) speech: Speech,
 }
 
-/// What the flags of one start depend on.
-pub(super) struct Start<'a> {
-    pub(super) request: &'a Request,
-    /// The system prompt; none if it travels with the prompt.
-    pub(super) system: Option<&'a str>,
-    /// The program's own session to go on with.
-    pub(super) session: Option<&'a str>,
-    pub(super) grant: &'a Grant,
-}
-
-impl Start<'_> {
-    /// The model's name; none for the program's own choice.
-    pub(super) fn model(&self) -> Option<&str> {
-        Some(self.request.model.as_str()).filter(|model| *model != "default")
-    }
-}
-
-impl Program {
-    /// What of these tools (canonical names) the program gets in this mode, and what cannot be enforced.
-    pub fn grant(&self, tools: &[&str], mode: PermissionMode) -> Grant {
-        (self.grant)(tools, mode)
-    }
+/// The formats there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speech {
+    Claude,
+    Codex,
+    Pi,
 }
 
 /// Anthropic's `claude`.
@@ -60,9 +35,7 @@ pub static CLAUDE: Program = Program {
     login: "start `claude` and type /login, or set ANTHROPIC_API_KEY",
     version: "2.1.197",
     keys: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
-    arguments: claude::arguments,
-    grant: claude::grant,
-    take: claude::take,
+    speech: Speech::Claude,
 };
 
 /// OpenAI's `codex`.
@@ -73,9 +46,7 @@ pub static CODEX: Program = Program {
     login: "run `codex login`, or set CODEX_API_KEY",
     version: "0.166.0",
     keys: &["OPENAI_API_KEY", "CODEX_API_KEY"],
-    arguments: codex::arguments,
-    grant: codex::grant,
-    take: codex::take,
+    speech: Speech::Codex,
 };
 
 /// The `pi` coding agent.
@@ -100,7 +71,5 @@ pub static PI: Program = Program {
         "MISTRAL_API_KEY",
         "MOONSHOT_API_KEY",
     ],
-    arguments: pi::arguments,
-    grant: pi::grant,
-    take: pi::take,
+    speech: Speech::Pi,
 };
