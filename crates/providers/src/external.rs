@@ -30,6 +30,10 @@ use crate::{Model, Provider, ReplyStream, Request, catalog::Opener};
 pub use grant::Grant;
 pub use program::{CLAUDE, CODEX, PI, Program};
 
+/// A program keeps its context small by itself, and reports what all its own turns have read together.
+/// A window this wide keeps the runtime from taking that sum for one context that has to be made smaller.
+const WINDOW: u64 = 2_000_000;
+
 /// How a program is run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -86,6 +90,6 @@ pub fn opener(program: &'static Program, options: Options) -> Opener {
             )
             .fix(format!("write {0}/default or {0}/NAME with a name the program knows", program.name)));
         }
-        Ok(Model { choice: choice.clone(), provider: Arc::new(external.clone()), window: None })
+        Ok(Model { choice: choice.clone(), provider: Arc::new(external.clone()), window: Some(WINDOW) })
     })
 }

@@ -32,6 +32,7 @@ pub(super) fn play(program: &'static Program, options: Arc<Options>, request: Re
                 return None;
             }
             if let Err(error) = play.advance().await {
+                play.listening = None;
                 play.pending.push_back(Err(error));
                 play.is_over = true;
             }

@@ -1,8 +1,9 @@
 //! A program that is not the real one: it notes what it was given and plays what it is told to.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc, time::Duration};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use futures::StreamExt;
+use rooftree_process::Environment;
 use rooftree_protocol::{
     Part, PermissionMode, SessionId, ToolSpec,
     event::{NoticeLevel, ReplyPart},
@@ -31,18 +32,17 @@ impl Fake {
     /// Plays a shell script; `$here` is its directory. Its input and arguments are noted first.
     pub fn new(program: &'static Program, script: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let fake = Self { program, options: Options::default(), directory };
-        let here = fake.directory.path().display().to_string();
-        let path = fake.path("program");
-        let noting = "printf '%s\\n' \"$@\" >\"$here/arguments\"\n[ \"$1\" = --version ] && { echo 'fake 0.0.1'; exit; }\ncat >\"$here/input\"";
-        fs::write(&path, format!("#!/bin/bash\nhere='{here}'\n{noting}\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(directory.path().join("script"), script).unwrap();
+        let here = directory.path().display().to_string();
+        // The program itself is never written by a test: one that is open for writing cannot be started.
+        let executable = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/external/program.sh");
         let options = Options {
-            executable: Some(path.into()),
+            executable: Some(executable.into()),
+            environment: Environment::default().with("FAKE_PROGRAM", &here),
             patience: Duration::from_secs(20),
             ..Options::default()
         };
-        Self { options, ..fake }
+        Self { directory, program, options }
     }
 
     /// Plays a recording as it is.
