@@ -43,14 +43,17 @@ async fn a_total_that_a_program_tells_again_is_counted_once() {
 
 #[tokio::test]
 async fn a_lost_session_is_started_anew_with_the_whole_conversation() {
+    let claude = r#"echo '{"type":"result","subtype":"error_during_execution","is_error":true,"session_id":"x","errors":["No conversation found with session ID: x"]}'"#;
+    let codex = "echo 'Error: thread/resume failed: no rollout found for thread id x' >&2";
+    let pi = r#"echo "No session found matching 'x'" >&2"#;
     let table: [(&Program, &str, &str, &str); 3] = [
-        (&CLAUDE, CLAUDE_RECORDING, "--resume=", "No conversation found with session ID: x"),
-        (&CODEX, CODEX_RECORDING, "resume", "Error: thread/resume failed: no rollout found for thread id x"),
-        (&PI, PI_RECORDING, "--session", "No session found matching 'x'"),
+        (&CLAUDE, CLAUDE_RECORDING, "--resume=", claude),
+        (&CODEX, CODEX_RECORDING, "resume", codex),
+        (&PI, PI_RECORDING, "--session", pi),
     ];
     for (program, recording, flag, complaint) in table {
         let script = format!(
-            "if grep -q -e '^{flag}' \"$here/arguments\"; then echo \"{complaint}\" >&2; exit 1; fi; cat \"$here/recording\""
+            "if grep -q -e '^{flag}' \"$here/arguments\"; then {complaint}; exit 1; fi; cat \"$here/recording\""
         );
         let fake = Fake::new(program, &script).with_recording(recording);
         let first = fake.ask("one").await.reply.unwrap();
