@@ -2,7 +2,7 @@
 
 use rooftree_protocol::{
     Usage,
-    event::{ReplyPart, StopReason},
+    event::{NoticeLevel, ReplyPart, StopReason},
 };
 
 /// A piece of an answer.
@@ -20,6 +20,15 @@ pub enum Chunk {
         tool: String,
         /// The piece.
         text: String,
+    },
+    /// Something people should know while the answer comes: what a program does by itself, a warning.
+    Note {
+        /// How bad it is.
+        level: NoticeLevel,
+        /// Which note, for programs.
+        code: &'static str,
+        /// In words.
+        message: String,
     },
     /// The whole reply; always the last chunk.
     Reply(Reply),

@@ -8,6 +8,7 @@ mod limits;
 mod order;
 mod parallel;
 mod permissions;
+mod programs;
 mod properties;
 mod recovery;
 mod retry;
