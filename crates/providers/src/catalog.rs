@@ -1,10 +1,18 @@
 //! Finds the provider for a model choice, and what is known about the model.
 
+mod facts;
+mod known;
+mod resolve;
+
 use std::{collections::BTreeMap, sync::Arc};
 
-use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
+use rooftree_protocol::{ErrorCode, ModelChoice, Problem, Usage};
 
 use crate::Provider;
+
+pub use facts::{Facts, LongPrice, Price, Tier};
+pub use known::Known;
+pub use resolve::Resolved;
 
 /// A model ready to be asked.
 #[derive(Clone)]
@@ -15,6 +23,29 @@ pub struct Model {
     pub provider: Arc<dyn Provider>,
     /// Tokens it can read, if known.
     pub window: Option<u64>,
+    /// Tokens it can write, if known.
+    pub output: Option<u64>,
+    /// What it costs, if known.
+    pub price: Option<Price>,
+}
+
+impl Model {
+    /// A model of which nothing is known yet. The catalog fills in what it knows.
+    pub fn new(choice: &ModelChoice, provider: Arc<dyn Provider>) -> Self {
+        Self { choice: choice.clone(), provider, window: None, output: None, price: None }
+    }
+
+    /// The same usage with what it costs, as far as that is known.
+    pub fn charge(&self, usage: Usage) -> Usage {
+        self.price.as_ref().map_or(usage, |price| price.charge(usage))
+    }
+
+    fn learn(mut self, facts: &Facts) -> Self {
+        self.window = self.window.or(facts.window);
+        self.output = self.output.or(facts.output);
+        self.price = self.price.or_else(|| facts.price.clone());
+        self
+    }
 }
 
 /// Opens a provider's model by the name behind the slash.
@@ -24,6 +55,7 @@ pub type Opener = Arc<dyn Fn(&ModelChoice) -> Result<Model, Problem> + Send + Sy
 #[derive(Clone, Default)]
 pub struct Catalog {
     openers: BTreeMap<String, Opener>,
+    known: Arc<Known>,
 }
 
 impl Catalog {
@@ -33,9 +65,26 @@ impl Catalog {
         self
     }
 
+    /// Lets the catalog know these models.
+    pub fn knowing(mut self, known: impl Into<Arc<Known>>) -> Self {
+        self.known = known.into();
+        self
+    }
+
     /// The names before the slash.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         self.openers.keys().map(String::as_str)
+    }
+
+    /// The models it knows something about.
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// Which model a name means: with its provider, by a short name, or by its own name alone.
+    pub fn resolve(&self, text: &str) -> Result<Resolved, Problem> {
+        let providers: Vec<&str> = self.providers().collect();
+        resolve::resolve(text, &self.known, &providers)
     }
 
     /// Finds the model that was chosen.
@@ -49,6 +98,10 @@ impl Catalog {
             .cause(format!("model `{choice}` names it; known providers: {}", known.join(", ")))
             .fix("rooftree run -m scripted/FILE.toml … works without any key"));
         };
-        opener(choice)
+        let model = opener(choice)?;
+        Ok(match self.known.find(&choice.provider, &choice.model) {
+            Some(facts) => model.learn(facts),
+            None => model,
+        })
     }
 }

@@ -3,12 +3,18 @@
 //! A vendor's JSON lives in its own folder here and nowhere else. Providers know
 //! nothing about sessions, tools that run, or the store.
 
+pub mod anthropic;
 pub mod catalog;
+pub mod compatible;
 pub mod error;
+pub mod http;
+mod media;
+pub mod openai;
 pub mod provider;
 pub mod reply;
 pub mod request;
 pub mod scripted;
+pub mod sse;
 
 pub use catalog::{Catalog, Model};
 pub use error::Error;

@@ -103,7 +103,7 @@ impl Plan {
         };
         let catalog = Catalog::default().with(
             "scripted",
-            Arc::new(move |choice| Ok(Model { choice: choice.clone(), provider: answering.clone(), window })),
+            Arc::new(move |choice| Ok(Model { window, ..Model::new(choice, answering.clone()) })),
         );
         let drawing = clock.clone();
         let runtime = Runtime::start(Options {

@@ -16,6 +16,7 @@
 
 pub mod clock;
 pub mod house;
+pub mod model_server;
 pub mod probe;
 pub mod story;
 

@@ -28,6 +28,7 @@ pub fn opener(directory: impl Into<PathBuf>, sleeper: Sleeper) -> Opener {
                 read
             }
         };
-        Ok(Model { choice: choice.clone(), window: scripted.window(), provider: Arc::new(scripted) })
+        let window = scripted.window();
+        Ok(Model { window, ..Model::new(choice, Arc::new(scripted)) })
     })
 }

@@ -1,12 +1,24 @@
 //! What providers promise, seen from outside.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
 
+mod asking;
+mod catalog;
+mod chat;
+mod chat_hostile;
 mod choosing;
+mod compatible;
 mod conversation;
 mod exhausted;
 mod failures;
 mod opening;
 mod pages;
+mod responses;
+mod responses_hostile;
 mod streaming;
 mod templates;

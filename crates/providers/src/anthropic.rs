@@ -1,0 +1,93 @@
+//! Anthropic's Messages wire: `POST /v1/messages` with a stream of events.
+//!
+//! The way of a question: `encode` makes blocks of the conversation, `body` puts them behind
+//! everything that does not change, `decode` reads the answer, `refuse` classes what is none.
+
+mod body;
+mod decode;
+mod encode;
+mod events;
+mod refuse;
+mod thinking;
+
+use std::sync::Arc;
+
+use crate::{
+    Error, Model, Provider, ReplyStream, Request,
+    catalog::Opener,
+    http::{self, Client, Post, Secret, exchange},
+};
+
+/// Where the vendor serves it.
+pub const BASE_URL: &str = "https://api.anthropic.com";
+
+/// The version of the wire that is spoken here.
+const VERSION: &str = "2023-06-01";
+
+/// How to reach the wire.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The key.
+    pub key: Secret,
+    /// Which header it goes into.
+    pub scheme: KeyScheme,
+    /// Where it is served, with or without `/v1`.
+    pub base_url: String,
+    /// Connections and waits.
+    pub client: Client,
+}
+
+impl Options {
+    /// The vendor's own place.
+    pub fn new(client: Client, key: Secret) -> Self {
+        Self { key, scheme: KeyScheme::ApiKey, base_url: BASE_URL.to_owned(), client }
+    }
+}
+
+/// How a key is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyScheme {
+    /// `x-api-key`.
+    ApiKey,
+    /// `authorization: Bearer`, for tokens and for most proxies.
+    Bearer,
+}
+
+/// How the catalog finds models on this wire.
+pub fn opener(options: Options) -> Opener {
+    Arc::new(move |choice| {
+        if options.key.reveal().is_none() {
+            return Err(http::missing_key(&choice.provider, "ANTHROPIC_API_KEY"));
+        }
+        let provider =
+            Arc::new(Anthropic { name: choice.provider.as_str().into(), options: options.clone() });
+        Ok(Model::new(choice, provider))
+    })
+}
+
+/// A model behind this wire.
+struct Anthropic {
+    /// What the catalog calls the provider: marks whose thinking is whose.
+    name: Arc<str>,
+    options: Options,
+}
+
+impl Provider for Anthropic {
+    fn stream(&self, request: Request) -> ReplyStream {
+        let Options { key, scheme, base_url, client } = &self.options;
+        let Some(key) = key.reveal() else {
+            return exchange::failed(Error::Unauthorized("there is no key any more".into()));
+        };
+        let (body, dropped) = match body::spell(&request, &self.name) {
+            Ok(spelled) => spelled,
+            Err(error) => return exchange::failed(error),
+        };
+        let post =
+            Post::json(http::join(base_url, "/v1/messages"), body).header("anthropic-version", VERSION);
+        let post = match scheme {
+            KeyScheme::ApiKey => post.secret("x-api-key", key),
+            KeyScheme::Bearer => post.secret("authorization", format!("Bearer {key}")),
+        };
+        exchange::stream(client.clone(), post, decode::Answer::new(self.name.clone(), dropped))
+    }
+}

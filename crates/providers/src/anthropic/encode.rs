@@ -1,0 +1,149 @@
+//! Makes the wire's messages of a conversation. The same message always gives the same bytes.
+
+use std::borrow::Cow;
+
+use rooftree_protocol::{Part, ToolCall, ToolResult, event::ReplyPart};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    Media, ModelMessage, Request,
+    media::{self, Dropped, Shown},
+};
+
+/// Images the wire takes.
+const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Message<'a> {
+    role: &'static str,
+    pub(super) content: Vec<Block<'a>>,
+}
+
+/// One block of a message.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Block<'a> {
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        citations: Option<&'a Value>,
+    },
+    Image {
+        source: Source<'a>,
+    },
+    Thinking {
+        thinking: &'a str,
+        signature: &'a str,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: Cow<'a, Value>,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        content: Vec<Block<'a>>,
+    },
+    /// An item of the vendor's own, as it came.
+    #[serde(untagged)]
+    Kept(&'a Value),
+}
+
+/// The bytes of an image.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Source<'a> {
+    r#type: &'static str,
+    media_type: &'a str,
+    data: String,
+}
+
+/// The conversation as messages. What is left empty is left out: the wire refuses it.
+pub(super) fn messages<'a>(request: &'a Request, provider: &str, dropped: &mut Dropped) -> Vec<Message<'a>> {
+    let message = |message: &'a ModelMessage| match message {
+        ModelMessage::User(parts) => Message { role: "user", content: blocks(parts, &request.media) },
+        ModelMessage::Results(results) => Message {
+            role: "user",
+            content: results.iter().map(|result| tool_result(result, &request.media)).collect(),
+        },
+        ModelMessage::Assistant { model, parts } => {
+            Message { role: "assistant", content: spoken(parts, model, provider, dropped) }
+        }
+    };
+    let messages = request.messages.iter().map(AsRef::as_ref).map(message);
+    messages.filter(|message| !message.content.is_empty()).collect()
+}
+
+/// What somebody said or a tool gave.
+fn blocks<'a>(parts: &'a [Part], media: &Media) -> Vec<Block<'a>> {
+    let block = |part| match media::show(part, media, IMAGES) {
+        Shown::Text(text) => text_block(text),
+        Shown::Words(words) => Some(Block::Text { text: words.into(), citations: None }),
+        Shown::Image { media_type, base64 } => {
+            Some(Block::Image { source: Source { r#type: "base64", media_type, data: base64 } })
+        }
+    };
+    parts.iter().filter_map(block).collect()
+}
+
+fn tool_result<'a>(result: &'a ToolResult, media: &Media) -> Block<'a> {
+    Block::ToolResult {
+        tool_use_id: result.call.as_str(),
+        is_error: !result.outcome.is_done(),
+        content: blocks(&result.content, media),
+    }
+}
+
+/// What a model said. Thinking and items of another provider stay behind.
+fn spoken<'a>(parts: &'a [ReplyPart], model: &str, provider: &str, dropped: &mut Dropped) -> Vec<Block<'a>> {
+    let own = media::is_of(provider, model);
+    let mut blocks = Vec::with_capacity(parts.len());
+    // Citations are kept as an item of their own before the text they belong to.
+    let mut citations = None;
+    for part in parts {
+        match part {
+            ReplyPart::Text { text } => match text_block(text) {
+                Some(Block::Text { text, .. }) => {
+                    blocks.push(Block::Text { text, citations: citations.take() });
+                }
+                _ => citations = None,
+            },
+            ReplyPart::Thinking { text, signature: Some(signature) } if own && !signature.is_empty() => {
+                blocks.push(Block::Thinking { thinking: text, signature });
+            }
+            ReplyPart::Thinking { .. } => dropped.note(format!("the thinking of {model}")),
+            ReplyPart::Call(call) => blocks.push(tool_use(call)),
+            ReplyPart::Opaque { provider: owner, item } if owner == provider => match alone(item) {
+                Some(found) => citations = Some(found),
+                None => blocks.push(Block::Kept(item)),
+            },
+            ReplyPart::Opaque { provider: owner, .. } => {
+                dropped.note(format!("items only {owner} understands"))
+            }
+        }
+    }
+    blocks
+}
+
+fn tool_use(call: &ToolCall) -> Block<'_> {
+    // The wire takes objects only; input that could not be read is kept as the text it was.
+    let input = match &call.input {
+        input @ Value::Object(_) => Cow::Borrowed(input),
+        other => Cow::Owned(json!({ "input": other })),
+    };
+    Block::ToolUse { id: call.id.as_str(), name: &call.tool, input }
+}
+
+fn text_block(text: &str) -> Option<Block<'_>> {
+    (!text.trim().is_empty()).then_some(Block::Text { text: text.into(), citations: None })
+}
+
+/// The citations in an item that is nothing but citations.
+fn alone(item: &Value) -> Option<&Value> {
+    let fields = item.as_object().filter(|fields| fields.len() == 1)?;
+    fields.get("citations")
+}

@@ -1,0 +1,132 @@
+//! The wire's events, as far as they are read here. What is not known is not an error.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum StreamEvent {
+    MessageStart {
+        message: Start,
+    },
+    ContentBlockStart {
+        index: u64,
+        content_block: Value,
+    },
+    ContentBlockDelta {
+        index: u64,
+        delta: Delta,
+    },
+    MessageDelta {
+        delta: End,
+        #[serde(default)]
+        usage: Tokens,
+    },
+    MessageStop,
+    Ping,
+    Error {
+        error: Failure,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Start {
+    #[serde(default)]
+    pub(super) id: Option<String>,
+    #[serde(default)]
+    pub(super) usage: Tokens,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type")]
+pub(super) enum Delta {
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: String },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: String },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: String },
+    #[serde(rename = "citations_delta")]
+    Citations { citation: Value },
+    #[serde(untagged)]
+    Unknown(Value),
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct End {
+    #[serde(default)]
+    pub(super) stop_reason: Option<String>,
+    #[serde(default)]
+    pub(super) stop_details: Option<Details>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Details {
+    #[serde(default)]
+    pub(super) explanation: Option<String>,
+}
+
+/// Running totals: a later number replaces an earlier one, an absent one does not.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub(super) struct Tokens {
+    #[serde(default)]
+    input_tokens: Option<u64>,
+    #[serde(default)]
+    output_tokens: Option<u64>,
+    #[serde(default)]
+    cache_read_input_tokens: Option<u64>,
+    #[serde(default)]
+    cache_creation_input_tokens: Option<u64>,
+    #[serde(default)]
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+struct OutputDetails {
+    #[serde(default)]
+    thinking_tokens: Option<u64>,
+}
+
+impl Tokens {
+    /// Takes later numbers in.
+    pub(super) fn update(&mut self, later: Self) {
+        self.input_tokens = later.input_tokens.or(self.input_tokens);
+        self.output_tokens = later.output_tokens.or(self.output_tokens);
+        self.cache_read_input_tokens = later.cache_read_input_tokens.or(self.cache_read_input_tokens);
+        self.cache_creation_input_tokens =
+            later.cache_creation_input_tokens.or(self.cache_creation_input_tokens);
+        self.output_tokens_details = later.output_tokens_details.or(self.output_tokens_details);
+    }
+
+    /// In our words. The wire counts what the cache gave and took apart from `input_tokens`.
+    pub(super) fn usage(self) -> rooftree_protocol::Usage {
+        let cache_read = self.cache_read_input_tokens.unwrap_or(0);
+        let cache_write = self.cache_creation_input_tokens.unwrap_or(0);
+        let input = self.input_tokens.unwrap_or(0);
+        rooftree_protocol::Usage {
+            input: input.saturating_add(cache_read).saturating_add(cache_write),
+            output: self.output_tokens.unwrap_or(0),
+            cache_read,
+            cache_write,
+            reasoning: self.output_tokens_details.and_then(|details| details.thinking_tokens).unwrap_or(0),
+            ..rooftree_protocol::Usage::default()
+        }
+    }
+}
+
+/// The body of a refusal, and of an `error` event.
+#[derive(Debug, Deserialize)]
+pub(super) struct FailureBody {
+    pub(super) error: Failure,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Failure {
+    pub(super) r#type: String,
+    pub(super) message: String,
+}

@@ -1,0 +1,119 @@
+//! How wires reach their servers: one client, one pool of connections, bounded waits.
+//!
+//! A wire makes a [`Post`] and a `Decoder`; `exchange` does the rest. Nothing here knows a vendor.
+
+pub(crate) mod exchange;
+mod failure;
+mod look;
+mod post;
+pub(crate) mod refusal;
+mod retry;
+mod secret;
+
+use std::time::Duration;
+
+use rooftree_protocol::{ErrorCode, Problem};
+
+pub use post::Post;
+pub use secret::Secret;
+
+/// How long to wait for what. Running out of patience is [`crate::Error::Broken`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection. Fixed when the client is made, because its pool makes connections.
+    pub connect: Duration,
+    /// From the question to the first event of the answer.
+    pub first_byte: Duration,
+    /// From one event to the next. Pings do not count: they keep bytes flowing in a stream that hangs.
+    pub between_events: Duration,
+    /// From the question to the end of the answer.
+    pub total: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(30),
+            first_byte: Duration::from_secs(300),
+            between_events: Duration::from_secs(300),
+            total: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// Sends posts. Clones share one pool of connections.
+#[derive(Clone, Debug)]
+pub struct Client {
+    inner: reqwest::Client,
+    timeouts: Timeouts,
+}
+
+impl Client {
+    /// A client with a pool of its own.
+    pub fn new(timeouts: Timeouts) -> Result<Self, Problem> {
+        // Fails if somebody has chosen a provider before, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let inner = reqwest::Client::builder()
+            .user_agent(concat!("rooftree/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(timeouts.connect)
+            .tcp_nodelay(true)
+            .tcp_keepalive(Duration::from_secs(60))
+            // A redirect would carry the key, which is in a header of the vendor's own, to another host.
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(|error| {
+                Problem::new(ErrorCode::InvalidConfig, "cannot set up HTTP")
+                    .cause(failure::words(&error))
+                    .fix("check the proxy variables and the certificates of this machine")
+            })?;
+        Ok(Self { inner, timeouts })
+    }
+
+    /// The same pool with other waits; the one for connections stays.
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+}
+
+/// A base URL and a path as one, whether or not the base ends in a slash or in the path's first segment.
+pub fn join(base: &str, path: &str) -> String {
+    let base = base.trim().trim_end_matches('/');
+    let path = path.trim_start_matches('/');
+    let version = path.split('/').next().unwrap_or_default();
+    let base = base.strip_suffix(version).and_then(|base| base.strip_suffix('/')).unwrap_or(base);
+    format!("{base}/{path}")
+}
+
+/// There is no key: what to do about it.
+pub fn missing_key(provider: &str, variable: &str) -> Problem {
+    Problem::new(ErrorCode::Unauthorized, format!("there is no key for `{provider}`"))
+        .cause(format!("{variable} is not set and none is stored"))
+        .fix(format!("export {variable}=…, or `rooftree auth set {provider}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_may_be_written_in_many_ways() {
+        let table = [
+            ("https://a.test", "https://a.test/v1/messages"),
+            ("https://a.test/", "https://a.test/v1/messages"),
+            ("https://a.test/v1", "https://a.test/v1/messages"),
+            (" https://a.test/v1/ ", "https://a.test/v1/messages"),
+            ("https://a.test/proxy", "https://a.test/proxy/v1/messages"),
+            ("https://a.test/dev1", "https://a.test/dev1/v1/messages"),
+        ];
+        for (base, url) in table {
+            assert_eq!(join(base, "/v1/messages"), url, "{base}");
+        }
+    }
+
+    #[test]
+    fn a_client_can_be_made_twice() {
+        assert!(Client::new(Timeouts::default()).is_ok());
+        assert!(Client::new(Timeouts::default()).is_ok());
+    }
+}

@@ -1,0 +1,30 @@
+//! One question on its way: where to, with which headers, which body.
+
+/// A POST with a JSON body.
+#[derive(Clone, Default)]
+pub struct Post {
+    pub(super) url: String,
+    pub(super) headers: Vec<(String, String)>,
+    /// Headers that hold keys; never printed.
+    pub(super) secrets: Vec<(&'static str, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+impl Post {
+    /// A post of a JSON body that is already spelled, because its bytes matter.
+    pub fn json(url: impl Into<String>, body: Vec<u8>) -> Self {
+        Self { url: url.into(), body, ..Self::default() }
+    }
+
+    /// Adds a header.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Adds a header that holds a key.
+    pub fn secret(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.secrets.push((name, value.into()));
+        self
+    }
+}

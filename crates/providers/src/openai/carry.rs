@@ -1,0 +1,113 @@
+//! Carries a conversation over to an OpenAI wire: what both wires say the same way.
+//!
+//! Both wires have no error flag for results and no place for other providers' thinking, so the
+//! words that stand in for them live here once.
+
+use rooftree_protocol::{Outcome, Part, ToolResult};
+use serde_json::{Value, json};
+
+use crate::{
+    Media,
+    media::{Shown, show},
+};
+
+/// Images both wires can be shown.
+const READABLE: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// A piece of content as both wires can have it.
+pub(super) enum Piece<'a> {
+    /// Words.
+    Text(std::borrow::Cow<'a, str>),
+    /// A picture as a data URL.
+    Image(String),
+}
+
+/// Parts as pieces. What cannot be shown is described in words.
+pub(super) fn pieces<'a>(parts: &'a [Part], media: &Media) -> Vec<Piece<'a>> {
+    let piece = |part: &'a Part| match show(part, media, READABLE) {
+        Shown::Text(text) => Piece::Text(text.into()),
+        Shown::Words(words) => Piece::Text(words.into()),
+        Shown::Image { media_type, base64 } => Piece::Image(format!("data:{media_type};base64,{base64}")),
+    };
+    parts.iter().map(piece).collect()
+}
+
+/// The words of pieces, one piece per paragraph.
+pub(super) fn words(pieces: &[Piece<'_>]) -> String {
+    let texts: Vec<&str> = pieces
+        .iter()
+        .filter_map(|piece| if let Piece::Text(text) = piece { Some(text.as_ref()) } else { None })
+        .collect();
+    texts.join("\n\n")
+}
+
+/// The words a result begins with where the wire has no flag for failure; nothing for a success.
+pub(super) fn flag(result: &ToolResult) -> &'static str {
+    match result.outcome {
+        Outcome::Done => "",
+        Outcome::Failed(_) => "[failed] ",
+        Outcome::Denied => "[denied] ",
+        Outcome::Cancelled => "[cancelled] ",
+        Outcome::Unknown => "[interrupted] ",
+    }
+}
+
+/// A call's input as the text of a JSON object. Servers render it with templates that fail on anything else.
+pub(super) fn arguments(input: &Value) -> String {
+    match input {
+        Value::Object(_) => input.to_string(),
+        Value::Null => "{}".to_owned(),
+        other => json!({"malformed": other}).to_string(),
+    }
+}
+
+/// Arguments as the model wrote them. What is no JSON is kept as text, so that the tool can object to it.
+pub(super) fn input(written: &str) -> Value {
+    if written.trim().is_empty() {
+        return json!({});
+    }
+    serde_json::from_str(written).unwrap_or_else(|_| Value::String(written.to_owned()))
+}
+
+/// Whether a schema is of the kind that can be enforced to the letter: closed objects, nothing optional.
+pub(super) fn is_strict(schema: &Value) -> bool {
+    let children = match schema {
+        Value::Object(fields) => fields,
+        Value::Array(items) => return items.iter().all(is_strict),
+        _ => return true,
+    };
+    if let Some(Value::Object(properties)) = children.get("properties") {
+        let required = children.get("required").and_then(Value::as_array);
+        let all_required = properties
+            .keys()
+            .all(|name| required.is_some_and(|names| names.iter().any(|known| known == name.as_str())));
+        if !all_required || children.get("additionalProperties") != Some(&Value::Bool(false)) {
+            return false;
+        }
+    }
+    children.values().all(is_strict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_always_an_object_and_input_is_never_lost() {
+        assert_eq!(arguments(&json!({"a": 1})), r#"{"a":1}"#);
+        assert_eq!(arguments(&Value::Null), "{}");
+        assert_eq!(arguments(&json!("{\"a\":")), r#"{"malformed":"{\"a\":"}"#);
+        assert_eq!(input("  "), json!({}));
+        assert_eq!(input(r#"{"a":1}"#), json!({"a": 1}));
+        assert_eq!(input(r#"{"a":"#), json!(r#"{"a":"#));
+    }
+
+    #[test]
+    fn a_schema_is_strict_when_every_object_in_it_is_closed() {
+        let closed = json!({"type": "object", "properties": {"a": {"type": "string"}},
+            "required": ["a"], "additionalProperties": false});
+        assert!(is_strict(&closed));
+        assert!(!is_strict(&json!({"type": "object", "properties": {"a": {"type": "string"}}})));
+        assert!(!is_strict(&json!({"type": "array", "items": {"properties": {"a": {}}, "required": ["a"]}})));
+    }
+}

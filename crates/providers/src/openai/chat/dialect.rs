@@ -1,0 +1,112 @@
+//! How one vendor's Chat Completions differ from OpenAI's: quirks as data.
+
+/// A vendor's way of speaking Chat Completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dialect {
+    /// The field that bounds the answer.
+    pub max_output: MaxOutput,
+    /// How to ask for more or less thinking.
+    pub effort: EffortField,
+    /// How the vendor wants its own thinking back.
+    pub thinking: ThinkingField,
+    /// How structured answers are asked for.
+    pub schema: SchemaField,
+    /// How requests of one conversation are told to belong together.
+    pub conversation: ConversationField,
+    /// What ids of calls must look like.
+    pub call_ids: CallIds,
+    /// Whether usage must be asked for with `stream_options`; refused by some.
+    pub asks_usage: bool,
+    /// Whether `parallel_tool_calls` may be sent; some need it, some refuse it.
+    pub asks_parallel: bool,
+    /// Whether a tool can be forced with `tool_choice`.
+    pub forces_tools: bool,
+}
+
+/// The field that bounds the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaxOutput {
+    /// `max_completion_tokens`, which counts thinking too.
+    Completion,
+    /// `max_tokens`.
+    Plain,
+}
+
+/// How to ask for more or less thinking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffortField {
+    /// `reasoning_effort`.
+    Effort,
+    /// `reasoning_effort`, which is refused as soon as there are tools.
+    EffortWithoutTools,
+    /// `reasoning: {effort}`.
+    Reasoning,
+    /// Not at all.
+    Absent,
+}
+
+/// How a vendor wants its own thinking back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThinkingField {
+    /// As `reasoning_content`, and with calls even if it is empty.
+    ReasoningContent,
+    /// As a `thinking` piece of the content.
+    ContentPiece,
+    /// Only what it gave as `reasoning_details`.
+    Details,
+    /// Not at all.
+    Absent,
+}
+
+/// How structured answers are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemaField {
+    /// `json_schema`.
+    Schema,
+    /// `json_object`, with the schema in the system prompt.
+    Object,
+}
+
+/// How requests of one conversation are told to belong together, so that caches are hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConversationField {
+    /// `prompt_cache_key`.
+    CacheKey,
+    /// This header.
+    Header(&'static str),
+    /// Not at all.
+    Absent,
+}
+
+/// What ids of calls must look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallIds {
+    /// As ours are.
+    Any,
+    /// Nine letters or digits.
+    Nine,
+}
+
+impl Dialect {
+    /// OpenAI itself.
+    pub const OPENAI: Self = Self {
+        max_output: MaxOutput::Completion,
+        effort: EffortField::EffortWithoutTools,
+        thinking: ThinkingField::Absent,
+        schema: SchemaField::Schema,
+        conversation: ConversationField::CacheKey,
+        call_ids: CallIds::Any,
+        asks_usage: true,
+        asks_parallel: true,
+        forces_tools: true,
+    };
+
+    /// What every server that calls itself compatible can be trusted with.
+    pub const PLAIN: Self = Self {
+        max_output: MaxOutput::Plain,
+        effort: EffortField::Effort,
+        conversation: ConversationField::Absent,
+        asks_parallel: false,
+        ..Self::OPENAI
+    };
+}

@@ -1,0 +1,100 @@
+//! OpenAI's Responses, stateless: nothing is stored by the vendor, thinking goes back encrypted.
+
+mod body;
+mod event;
+mod fold;
+mod item;
+
+use std::sync::Arc;
+
+use crate::{
+    Error, Model, Provider, Reply, ReplyStream, Request,
+    catalog::{Known, Opener},
+    http::{
+        Client, Post,
+        exchange::{self, Decoder, Progress},
+        join,
+        refusal::Refusal,
+    },
+    openai::{Endpoint, failure::Failure},
+    sse,
+};
+
+/// Whether a model thinks. Those that do not refuse to be asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thinks {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+}
+
+/// How the catalog finds models on this wire. One that is not known is taken for one that thinks.
+pub fn opener(client: Client, endpoint: Endpoint, known: Arc<Known>) -> Opener {
+    Arc::new(move |choice| {
+        let facts = known.find(&choice.provider, &choice.model);
+        let thinks = if facts.is_none_or(|facts| facts.thinking) { Thinks::Yes } else { Thinks::No };
+        let responses = Responses::new(client.clone(), endpoint.serving(choice)?, thinks);
+        Ok(Model::new(choice, Arc::new(responses)))
+    })
+}
+
+/// Speaks Responses to one endpoint.
+#[derive(Clone, Debug)]
+pub struct Responses {
+    client: Client,
+    endpoint: Endpoint,
+    thinks: Thinks,
+}
+
+impl Responses {
+    /// A provider for a model at an endpoint.
+    pub fn new(client: Client, endpoint: Endpoint, thinks: Thinks) -> Self {
+        Self { client, endpoint, thinks }
+    }
+}
+
+impl Provider for Responses {
+    fn stream(&self, request: Request) -> ReplyStream {
+        let (body, dropped) = body::spell(&self.endpoint.provider, self.thinks, &request);
+        let post = Post::json(join(&self.endpoint.base_url, "responses"), body);
+        let answer =
+            Answer { provider: self.endpoint.provider.clone(), fold: fold::Fold::default(), dropped };
+        exchange::stream(self.client.clone(), self.endpoint.sign(post), answer)
+    }
+}
+
+/// One answer being read.
+struct Answer {
+    provider: String,
+    fold: fold::Fold,
+    dropped: Vec<String>,
+}
+
+impl Decoder for Answer {
+    fn take(&mut self, event: &sse::Event) -> Result<Progress, Error> {
+        let data = event.data.trim();
+        if data == "[DONE]" {
+            return Ok(Progress::End);
+        }
+        if data.is_empty() {
+            return Ok(Progress::Ping);
+        }
+        let event = serde_json::from_str(data)
+            .map_err(|error| Error::Broken(format!("an event cannot be read: {error}")))?;
+        Ok(match self.fold.take(event)? {
+            fold::Took::Nothing => Progress::Ping,
+            fold::Took::Chunks(chunks) => Progress::Chunks(chunks),
+            fold::Took::Over => Progress::End,
+        })
+    }
+
+    fn finish(&mut self) -> Option<Reply> {
+        let reply = self.fold.finish(&self.provider)?;
+        Some(Reply { dropped: std::mem::take(&mut self.dropped), ..reply })
+    }
+
+    fn refuse(&self, refusal: &Refusal) -> Error {
+        Failure::refused(refusal).error()
+    }
+}

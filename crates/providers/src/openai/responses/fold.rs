@@ -1,0 +1,220 @@
+//! Folds the events of one answer into a whole reply. Pure.
+//!
+//! Deltas are only shown; what counts are the items, which come whole when they are done. An item
+//! that is not ours to understand is kept as it came and given back in its place.
+
+use rooftree_protocol::{
+    CallId, ToolCall, Usage,
+    event::{ReplyPart, StopReason},
+};
+use serde_json::{Map, Value, json};
+
+use super::event::{Content, Event, Item, Place, Response};
+use crate::{
+    Chunk, Error, Reply,
+    openai::{carry::input, failure::Failure},
+};
+
+/// An answer as far as it has come.
+#[derive(Debug, Default)]
+pub(super) struct Fold {
+    slots: Vec<Slot>,
+    calls: usize,
+    id: Option<String>,
+    last: Option<Response>,
+}
+
+/// An item that has begun.
+#[derive(Debug)]
+struct Slot {
+    index: Option<u64>,
+    id: Option<String>,
+    /// Which call it is, from zero.
+    call: Option<usize>,
+    done: Option<Value>,
+}
+
+/// What an event was good for.
+#[derive(Debug, PartialEq)]
+pub(super) enum Took {
+    Nothing,
+    Chunks(Vec<Chunk>),
+    Over,
+}
+
+impl Fold {
+    /// Takes one event in.
+    pub(super) fn take(&mut self, event: Event) -> Result<Took, Error> {
+        let chunks = match event {
+            Event::Begun { response } => {
+                self.id = self.id.take().or_else(|| response?.id);
+                Vec::new()
+            }
+            Event::ItemBegun { place, item } => self.begin(&place, &item),
+            Event::ItemDone { place, item } => self.done(&place, item),
+            Event::Text { delta } => vec![Chunk::Text(delta)],
+            Event::Thinking { delta } => vec![Chunk::Thinking(delta)],
+            Event::ThinkingPart { summary_index: 0 } => Vec::new(),
+            Event::ThinkingPart { .. } => vec![Chunk::Thinking("\n\n".to_owned())],
+            Event::Arguments { place, delta } => self.arguments(&place, delta),
+            Event::Over { response } => {
+                // Some report a failure in the event that should mean success.
+                if response.status.as_deref() == Some("failed") {
+                    return Err(failed(response));
+                }
+                self.last = Some(response);
+                return Ok(Took::Over);
+            }
+            Event::Failed { response } => return Err(failed(response)),
+            Event::Error { fields } => return Err(told(fields)),
+            Event::Ping => return Ok(Took::Nothing),
+            Event::Unknown => Vec::new(),
+        };
+        Ok(Took::Chunks(chunks))
+    }
+
+    fn begin(&mut self, place: &Place, item: &Value) -> Vec<Chunk> {
+        let id = item.get("id").and_then(Value::as_str).map(str::to_owned);
+        let is_call = item.get("type").is_some_and(|kind| kind == "function_call");
+        let call = is_call.then_some(self.calls);
+        self.calls += usize::from(is_call);
+        self.slots.push(Slot { index: place.output_index, id, call, done: None });
+        let Some(index) = call else { return Vec::new() };
+        let tool = item.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        vec![Chunk::ToolInput { index, tool, text: String::new() }]
+    }
+
+    fn done(&mut self, place: &Place, item: Value) -> Vec<Chunk> {
+        let id = item.get("id").and_then(Value::as_str).map(str::to_owned);
+        let place = Place { item_id: id.or(place.item_id.clone()), ..place.clone() };
+        let known = self.find(&place).filter(|slot| slot.done.is_none());
+        if let Some(slot) = known {
+            slot.done = Some(item);
+            return Vec::new();
+        }
+        // An item that never began is begun and done at once.
+        let chunks = self.begin(&place, &item);
+        if let Some(slot) = self.slots.last_mut() {
+            slot.done = Some(item);
+        }
+        chunks
+    }
+
+    fn arguments(&mut self, place: &Place, text: String) -> Vec<Chunk> {
+        let Some(index) = self.find(place).and_then(|slot| slot.call) else { return Vec::new() };
+        vec![Chunk::ToolInput { index, tool: String::new(), text }]
+    }
+
+    /// The item at a place: by index, by id, else the one that began last.
+    fn find(&mut self, place: &Place) -> Option<&mut Slot> {
+        let by_index =
+            self.slots.iter().rposition(|slot| slot.index.is_some() && slot.index == place.output_index);
+        let by_id = || self.slots.iter().rposition(|slot| slot.id.is_some() && slot.id == place.item_id);
+        let nameless = place.output_index.is_none() && place.item_id.is_none();
+        let last = || self.slots.len().checked_sub(1).filter(|_| nameless);
+        let at = by_index.or_else(by_id).or_else(last)?;
+        self.slots.get_mut(at)
+    }
+
+    /// The whole reply, if the vendor's last word has come.
+    pub(super) fn finish(&mut self, provider: &str) -> Option<Reply> {
+        let last = self.last.take()?;
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.sort_by_key(|slot| slot.index.unwrap_or_default());
+        let mut items: Vec<Value> = slots.into_iter().filter_map(|slot| slot.done).collect();
+        if items.is_empty() {
+            items = last.output.unwrap_or_default();
+        }
+        let mut parts = Parts { provider, parts: Vec::new(), calls: 0, refused: false };
+        items.into_iter().for_each(|item| parts.take(item));
+        let reason = last.incomplete_details.and_then(|details| details.reason);
+        let stop = match (last.status.as_deref(), reason.as_deref()) {
+            (_, Some("content_filter")) => StopReason::Refused,
+            (Some("incomplete"), _) => StopReason::MaxOutput,
+            _ if parts.calls > 0 => StopReason::Calls,
+            _ if parts.refused => StopReason::Refused,
+            _ => StopReason::End,
+        };
+        let usage = last.usage.map(Usage::from).unwrap_or_default();
+        let request = last.id.or(self.id.take());
+        Some(Reply { parts: parts.parts, stop, usage, request, dropped: Vec::new() })
+    }
+}
+
+/// Turns items into parts.
+struct Parts<'a> {
+    provider: &'a str,
+    parts: Vec<ReplyPart>,
+    calls: u128,
+    refused: bool,
+}
+
+impl Parts<'_> {
+    fn take(&mut self, item: Value) {
+        match Item::deserialize_from(&item) {
+            Item::Message { content, phase } => self.message(content, phase),
+            Item::FunctionCall { name, arguments } => {
+                let input = match arguments {
+                    Some(Value::String(written)) => input(&written),
+                    Some(Value::Null) | None => json!({}),
+                    Some(whole) => whole,
+                };
+                let id = CallId::from_entropy(self.calls);
+                self.calls += 1;
+                self.parts.push(ReplyPart::Call(ToolCall { id, tool: name, input }));
+            }
+            Item::Reasoning { summary, content } => {
+                let told = if summary.is_empty() { content.unwrap_or_default() } else { summary };
+                let text = texts(told).join("\n\n");
+                if !text.is_empty() {
+                    self.parts.push(ReplyPart::Thinking { text, signature: None });
+                }
+                self.keep(item);
+            }
+            Item::Other => self.keep(item),
+        }
+    }
+
+    fn message(&mut self, content: Vec<Content>, phase: Option<Value>) {
+        self.refused |= content.iter().any(|piece| matches!(piece, Content::Refusal { .. }));
+        let text = texts(content).concat();
+        if text.is_empty() {
+            return;
+        }
+        if let Some(phase) = phase.filter(|phase| !phase.is_null()) {
+            self.keep(json!({"type": "message", "phase": phase}));
+        }
+        self.parts.push(ReplyPart::Text { text });
+    }
+
+    fn keep(&mut self, item: Value) {
+        self.parts.push(ReplyPart::Opaque { provider: self.provider.to_owned(), item });
+    }
+}
+
+impl Item {
+    fn deserialize_from(item: &Value) -> Self {
+        serde::Deserialize::deserialize(item).unwrap_or(Self::Other)
+    }
+}
+
+fn texts(content: Vec<Content>) -> Vec<String> {
+    let texts = content.into_iter().map(|piece| match piece {
+        Content::OutputText { text } => text,
+        Content::Refusal { refusal } => refusal,
+        Content::Other => String::new(),
+    });
+    texts.filter(|text| !text.is_empty()).collect()
+}
+
+fn failed(response: Response) -> Error {
+    Failure::told(response.error.unwrap_or_default()).error()
+}
+
+/// An error event has its fields in itself or one level below.
+fn told(mut fields: Map<String, Value>) -> Error {
+    match fields.remove("error") {
+        Some(inner @ Value::Object(_)) => Failure::told(inner).error(),
+        _ => Failure::told(Value::Object(fields)).error(),
+    }
+}

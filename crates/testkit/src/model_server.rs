@@ -1,0 +1,165 @@
+//! A server on loopback that answers as a vendor's does, from a script, and remembers what it was asked.
+//!
+//! ```no_run
+//! # async fn test() {
+//! use rooftree_testkit::model_server::{ModelServer, anthropic, say};
+//!
+//! let server = ModelServer::start(anthropic::WIRE, [say().text(["Hel", "lo."])]).await;
+//! // … ask `server.url()` …
+//! assert_eq!(server.requests().len(), 1);
+//! # }
+//! ```
+
+pub mod anthropic;
+mod delivery;
+pub mod gemini;
+pub mod openai_chat;
+pub mod openai_responses;
+mod script;
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, header},
+    response::Response,
+};
+use serde_json::Value;
+use tokio::{net::TcpListener, task::JoinHandle};
+
+pub use delivery::{Delivery, End, Pieces};
+pub use script::{Answer, Block, Failure, Saying, Stop, fail, say};
+
+/// How a vendor spells answers.
+#[derive(Clone, Copy)]
+pub struct Wire {
+    /// The events of an answer, each with the empty line behind it.
+    pub frames: fn(&Saying) -> Vec<String>,
+    /// The body of a refusal.
+    pub refusal: fn(&Failure) -> String,
+    /// The header that names the request.
+    pub request_header: &'static str,
+}
+
+/// What the server was asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Path and query.
+    pub path: String,
+    /// Headers.
+    pub headers: HeaderMap,
+    /// The body, byte for byte.
+    pub body: Bytes,
+}
+
+impl Asked {
+    /// The body as JSON; null if it is none.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    /// A header's text; empty if there is none.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+}
+
+type Answering = Box<dyn FnMut(&Asked) -> Answer + Send>;
+
+struct Script {
+    wire: Wire,
+    answering: Mutex<Answering>,
+    asked: Mutex<Vec<Asked>>,
+}
+
+/// A running server. Dropping it stops it.
+pub struct ModelServer {
+    address: SocketAddr,
+    script: Arc<Script>,
+    task: JoinHandle<()>,
+}
+
+impl ModelServer {
+    /// Answers one request after the other from a list; what comes after its end is refused.
+    pub async fn start<A: Into<Answer>>(wire: Wire, answers: impl IntoIterator<Item = A>) -> Self {
+        let mut answers: Vec<Answer> = answers.into_iter().map(Into::into).collect();
+        answers.reverse();
+        let over = || fail(418, "script_over", "the script has no answer left").into();
+        Self::answering(wire, move |_| answers.pop().unwrap_or_else(over)).await
+    }
+
+    /// Answers each request as the closure says.
+    pub async fn answering(wire: Wire, answer: impl FnMut(&Asked) -> Answer + Send + 'static) -> Self {
+        let asked = Mutex::default();
+        let script = Arc::new(Script { wire, answering: Mutex::new(Box::new(answer)), asked });
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port on loopback");
+        let address = listener.local_addr().expect("the port it got");
+        let router = Router::new().fallback(respond).with_state(Arc::clone(&script));
+        let task = tokio::spawn(async move {
+            let _ = axum::serve(listener, router).await;
+        });
+        Self { address, script, task }
+    }
+
+    /// Where it listens, without a path.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What it was asked so far, in order.
+    pub fn requests(&self) -> Vec<Asked> {
+        self.script.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn respond(State(script): State<Arc<Script>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let path = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    let asked = Asked { path, headers: head.headers, body };
+    let answer = {
+        let mut answering = script.answering.lock().unwrap_or_else(PoisonError::into_inner);
+        (*answering)(&asked)
+    };
+    let number = {
+        let mut all = script.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(asked);
+        all.len()
+    };
+    let response = Response::builder().header(script.wire.request_header, format!("req_{number}"));
+    let built = match answer {
+        Answer::Say(saying) => {
+            let mut response = response.header(header::CONTENT_TYPE, "text/event-stream; charset=utf-8");
+            if saying.delivery.gzip {
+                response = response.header(header::CONTENT_ENCODING, "gzip");
+            }
+            response.body(saying.delivery.body((script.wire.frames)(&saying)))
+        }
+        Answer::Fail(failure) => {
+            let status = StatusCode::from_u16(failure.status).unwrap_or(StatusCode::IM_A_TEAPOT);
+            let response = failure
+                .headers
+                .iter()
+                .fold(response, |response, (name, value)| response.header(*name, value));
+            let body = Body::from((script.wire.refusal)(&failure));
+            response.status(status).header(header::CONTENT_TYPE, "application/json").body(body)
+        }
+        Answer::Raw { status, content_type, body } => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::IM_A_TEAPOT);
+            response.status(status).header(header::CONTENT_TYPE, content_type).body(Body::from(body))
+        }
+        Answer::Silence => return std::future::pending().await,
+    };
+    built.expect("a response of plain parts")
+}

@@ -1,0 +1,96 @@
+//! Answers as Anthropic's Messages wire spells them.
+
+use serde_json::{Value, json};
+
+use super::{Block, Failure, Saying, Stop, Wire};
+
+/// The wire.
+pub const WIRE: Wire = Wire { frames, refusal, request_header: "request-id" };
+
+fn frame(event: &Value) -> String {
+    let name = event.get("type").and_then(Value::as_str).unwrap_or_default();
+    format!("event: {name}\ndata: {event}\n\n")
+}
+
+fn frames(saying: &Saying) -> Vec<String> {
+    let usage = saying.usage;
+    let start = json!({"type": "message_start", "message": {
+        "id": "msg_01", "type": "message", "role": "assistant", "model": "claude-test", "content": [],
+        "stop_reason": null, "stop_sequence": null,
+        "usage": {
+            "input_tokens": usage.input - usage.cache_read - usage.cache_write,
+            "cache_creation_input_tokens": usage.cache_write,
+            "cache_read_input_tokens": usage.cache_read,
+            "output_tokens": 1,
+            "service_tier": "standard",
+        },
+    }});
+    let mut frames = vec![frame(&start), frame(&json!({"type": "ping"}))];
+    let mut index = 0;
+    for block in &saying.blocks {
+        if let Block::Frame(text) = block {
+            frames.push(text.clone());
+            continue;
+        }
+        let (item, deltas) = spelled(block);
+        frames.push(frame(&json!({"type": "content_block_start", "index": index, "content_block": item})));
+        let delta = |delta| frame(&json!({"type": "content_block_delta", "index": index, "delta": delta}));
+        frames.extend(deltas.into_iter().map(delta));
+        frames.push(frame(&json!({"type": "content_block_stop", "index": index})));
+        index += 1;
+    }
+    if let Some(failure) = &saying.failure {
+        frames.push(format!("event: error\ndata: {}\n\n", refusal(failure)));
+    } else if saying.ends {
+        frames.extend([frame(&end(saying)), frame(&json!({"type": "message_stop"}))]);
+    }
+    frames
+}
+
+/// How a block begins and what is added to it.
+fn spelled(block: &Block) -> (Value, Vec<Value>) {
+    match block {
+        Block::Text(pieces) => {
+            let delta = |text| json!({"type": "text_delta", "text": text});
+            (json!({"type": "text", "text": ""}), pieces.iter().map(delta).collect())
+        }
+        Block::Thinking(pieces, signature) => {
+            let delta = |text| json!({"type": "thinking_delta", "thinking": text});
+            let mut deltas: Vec<Value> = pieces.iter().map(delta).collect();
+            deltas.push(json!({"type": "signature_delta", "signature": signature}));
+            (json!({"type": "thinking", "thinking": "", "signature": ""}), deltas)
+        }
+        Block::Call { id, tool, json, .. } => {
+            let delta = |text| json!({"type": "input_json_delta", "partial_json": text});
+            (
+                json!({"type": "tool_use", "id": id, "name": tool, "input": {}}),
+                json.iter().map(delta).collect(),
+            )
+        }
+        Block::Item(item) => (item.clone(), Vec::new()),
+        Block::Frame(_) => (Value::Null, Vec::new()),
+    }
+}
+
+fn end(saying: &Saying) -> Value {
+    let calls = saying.blocks.iter().any(|block| matches!(block, Block::Call { .. }));
+    let reason = match saying.stop {
+        Stop::End if calls => "tool_use",
+        Stop::End => "end_turn",
+        Stop::MaxOutput => "max_tokens",
+        Stop::Refused => "refusal",
+    };
+    let details = (saying.stop == Stop::Refused)
+        .then(|| json!({"type": "refusal", "category": "cyber", "explanation": "This could do harm."}));
+    let usage = json!({
+        "output_tokens": saying.usage.output,
+        "output_tokens_details": {"thinking_tokens": saying.usage.reasoning},
+    });
+    let delta = json!({"stop_reason": reason, "stop_sequence": null, "stop_details": details});
+    json!({"type": "message_delta", "delta": delta, "usage": usage})
+}
+
+fn refusal(failure: &Failure) -> String {
+    let error = json!({"type": failure.code, "message": failure.message});
+    json!({"type": "error", "error": error, "request_id": "req_1"}).to_string()
+}

@@ -1,0 +1,108 @@
+//! How the bytes of an answer travel: in which pieces, and how they end.
+
+use std::io::{Error, ErrorKind, Write};
+
+use axum::body::{Body, Bytes};
+use flate2::{Compression, write::GzEncoder};
+use futures::{StreamExt, stream};
+
+/// The way of an answer's bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delivery {
+    /// In which pieces.
+    pub pieces: Pieces,
+    /// How they end.
+    pub end: End,
+    /// Compressed.
+    pub gzip: bool,
+    /// With two bytes at the end of a line.
+    pub crlf: bool,
+}
+
+/// The pieces of a body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pieces {
+    /// One.
+    Whole,
+    /// One for each event.
+    #[default]
+    Events,
+    /// One for each byte.
+    Bytes,
+}
+
+/// The end of a body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum End {
+    /// As it should be.
+    #[default]
+    Whole,
+    /// After so many bytes, as if it were whole.
+    Short(usize),
+    /// After so many bytes, by losing the connection.
+    Cut(usize),
+    /// After so many bytes, by falling silent.
+    Stall(usize),
+}
+
+impl Delivery {
+    /// A body of these events.
+    pub fn body(self, frames: Vec<String>) -> Body {
+        let bytes = self.bytes(&frames);
+        let (kept, last) = match self.end {
+            End::Whole => (bytes.len(), None),
+            End::Short(kept) => (kept, None),
+            End::Cut(kept) => (kept, Some(Last::Lost)),
+            End::Stall(kept) => (kept, Some(Last::Silence)),
+        };
+        let kept = bytes.get(..kept).unwrap_or(&bytes).to_vec();
+        let pieces: Vec<Bytes> = match self.pieces {
+            Pieces::Whole => vec![kept.into()],
+            Pieces::Bytes => kept.chunks(1).map(Bytes::copy_from_slice).collect(),
+            Pieces::Events if self.gzip => kept.chunks(7).map(Bytes::copy_from_slice).collect(),
+            Pieces::Events => after_blank_lines(&kept),
+        };
+        let pieces = stream::iter(pieces).then(|piece| async {
+            // Lets the piece before go out alone.
+            tokio::task::yield_now().await;
+            Ok::<_, Error>(piece)
+        });
+        let last = stream::iter(last).then(|last| async move {
+            match last {
+                Last::Lost => Err(Error::from(ErrorKind::ConnectionAborted)),
+                Last::Silence => std::future::pending().await,
+            }
+        });
+        Body::from_stream(pieces.chain(last))
+    }
+
+    /// The whole body as it goes over the wire.
+    pub fn bytes(self, frames: &[String]) -> Vec<u8> {
+        let mut text = frames.concat();
+        if self.crlf {
+            text = text.replace("\r\n", "\n").replace('\n', "\r\n");
+        }
+        if !self.gzip {
+            return text.into_bytes();
+        }
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish()).expect("writing to memory")
+    }
+}
+
+enum Last {
+    Lost,
+    Silence,
+}
+
+fn after_blank_lines(bytes: &[u8]) -> Vec<Bytes> {
+    let mut pieces = Vec::new();
+    let mut rest = bytes;
+    while let Some(at) = rest.windows(2).position(|pair| pair == b"\n\n") {
+        let (piece, tail) = rest.split_at(at + 2);
+        pieces.push(Bytes::copy_from_slice(piece));
+        rest = tail;
+    }
+    pieces.push(Bytes::copy_from_slice(rest));
+    pieces
+}

@@ -1,0 +1,93 @@
+//! Answers as Google's `streamGenerateContent?alt=sse` spells them.
+
+use serde_json::{Value, json};
+
+use super::{Block, Failure, Saying, Stop, Wire};
+
+/// The wire.
+pub const WIRE: Wire = Wire { frames, refusal, request_header: "x-goog-request-id" };
+
+/// An event. This vendor ends lines with two bytes and gives no event names.
+fn frame(parts: &[Value], saying: &Saying, finish: Option<&str>) -> String {
+    let mut candidate = json!({"content": {"parts": parts, "role": "model"}, "index": 0});
+    if let (Some(reason), Some(fields)) = (finish, candidate.as_object_mut()) {
+        fields.insert("finishReason".into(), reason.into());
+    }
+    let event = json!({
+        "candidates": [candidate],
+        "usageMetadata": usage(saying),
+        "modelVersion": "gemini-test",
+        "responseId": "resp_1",
+    });
+    format!("data: {event}\r\n\r\n")
+}
+
+fn frames(saying: &Saying) -> Vec<String> {
+    let mut frames = Vec::new();
+    for block in &saying.blocks {
+        if let Block::Frame(text) = block {
+            frames.push(text.clone());
+            continue;
+        }
+        frames.extend(parts(block).iter().map(|part| frame(std::slice::from_ref(part), saying, None)));
+    }
+    if let Some(failure) = &saying.failure {
+        frames.push(format!("data: {}\r\n\r\n", refusal(failure)));
+    } else if saying.ends {
+        let reason = match saying.stop {
+            Stop::End => "STOP",
+            Stop::MaxOutput => "MAX_TOKENS",
+            Stop::Refused => "SAFETY",
+        };
+        frames.push(frame(&[json!({"text": ""})], saying, Some(reason)));
+    }
+    frames
+}
+
+/// The parts a block comes in. A call is never split here; a signature rides on the last part.
+fn parts(block: &Block) -> Vec<Value> {
+    match block {
+        Block::Text(pieces) => pieces.iter().map(|text| json!({"text": text})).collect(),
+        Block::Thinking(pieces, signature) => {
+            let mut parts: Vec<Value> =
+                pieces.iter().map(|text| json!({"text": text, "thought": true})).collect();
+            if let Some(fields) = parts.last_mut().and_then(Value::as_object_mut) {
+                fields.insert("thoughtSignature".into(), signature.clone().into());
+            }
+            parts
+        }
+        Block::Call { id, tool, json, signature } => {
+            let text = json.concat();
+            let args: Value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+            let mut part = json!({"functionCall": {"id": id, "name": tool, "args": args}});
+            if let (Some(signature), Some(fields)) = (signature, part.as_object_mut()) {
+                fields.insert("thoughtSignature".into(), signature.clone().into());
+            }
+            vec![part]
+        }
+        Block::Item(item) => vec![item.clone()],
+        Block::Frame(_) => Vec::new(),
+    }
+}
+
+fn usage(saying: &Saying) -> Value {
+    let usage = saying.usage;
+    json!({
+        "promptTokenCount": usage.input,
+        "cachedContentTokenCount": usage.cache_read,
+        "candidatesTokenCount": usage.output - usage.reasoning,
+        "thoughtsTokenCount": usage.reasoning,
+        "totalTokenCount": usage.input + usage.output,
+    })
+}
+
+/// The status in words is the code; a `retryDelay` header becomes the detail it is on this wire.
+fn refusal(failure: &Failure) -> String {
+    let delay = failure.headers.iter().find(|(name, _)| *name == "retry-delay");
+    let details: Vec<Value> = delay
+        .map(|(_, delay)| json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}))
+        .into_iter()
+        .collect();
+    let Failure { status, code, message, .. } = failure;
+    json!({"error": {"code": status, "message": message, "status": code, "details": details}}).to_string()
+}
