@@ -7,6 +7,7 @@ pub mod anthropic;
 pub mod catalog;
 pub mod compatible;
 pub mod error;
+pub mod gemini;
 pub mod http;
 mod media;
 pub mod openai;

@@ -28,6 +28,7 @@ use axum::{
     extract::{Request, State},
     http::{HeaderMap, StatusCode, header},
     response::Response,
+    serve::ListenerExt,
 };
 use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -42,6 +43,8 @@ pub struct Wire {
     pub frames: fn(&Saying) -> Vec<String>,
     /// The body of a refusal.
     pub refusal: fn(&Failure) -> String,
+    /// What keeps a connection alive.
+    pub ping: &'static str,
     /// The header that names the request.
     pub request_header: &'static str,
 }
@@ -99,6 +102,10 @@ impl ModelServer {
         let script = Arc::new(Script { wire, answering: Mutex::new(Box::new(answer)), asked });
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port on loopback");
         let address = listener.local_addr().expect("the port it got");
+        // Without it each small piece waits for the client to confirm the one before.
+        let listener = listener.tap_io(|connection| {
+            let _ = connection.set_nodelay(true);
+        });
         let router = Router::new().fallback(respond).with_state(Arc::clone(&script));
         let task = tokio::spawn(async move {
             let _ = axum::serve(listener, router).await;
@@ -144,7 +151,7 @@ async fn respond(State(script): State<Arc<Script>>, request: Request) -> Respons
             if saying.delivery.gzip {
                 response = response.header(header::CONTENT_ENCODING, "gzip");
             }
-            response.body(saying.delivery.body((script.wire.frames)(&saying)))
+            response.body(saying.delivery.body(&(script.wire.frames)(&saying), script.wire.ping))
         }
         Answer::Fail(failure) => {
             let status = StatusCode::from_u16(failure.status).unwrap_or(StatusCode::IM_A_TEAPOT);

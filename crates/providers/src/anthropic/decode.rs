@@ -201,6 +201,7 @@ impl Block {
     fn parts(self, provider: &str) -> Vec<ReplyPart> {
         let kept = |item| ReplyPart::Opaque { provider: provider.to_owned(), item };
         match self {
+            Self::Text { text, .. } if text.is_empty() => Vec::new(),
             Self::Text { text, citations } if citations.is_empty() => vec![ReplyPart::Text { text }],
             Self::Text { text, citations } => {
                 vec![kept(json!({ "citations": citations })), ReplyPart::Text { text }]

@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 //! How tests ask a model server: a request to change, and an answer taken apart.
 
 use std::{sync::Arc, time::Duration};
@@ -35,10 +36,85 @@ pub(crate) fn request() -> Request {
         max_output: None,
         media: Media::default(),
         session: SessionId::from_entropy(7),
+=======
+//! Asks a model over a wire and keeps everything that comes.
+
+use std::{collections::HashMap, sync::Arc};
+
+use futures::StreamExt;
+use rooftree_protocol::{
+    BlobId, CallId, ModelChoice, Outcome, Part, SessionId, ToolCall, ToolResult, ToolSpec, event::ReplyPart,
+};
+use rooftree_providers::{
+    Chunk, Error, Model, ModelMessage, Reply, Request, ToolChoice, anthropic,
+    catalog::Opener,
+    gemini,
+    http::{Client, Secret, Timeouts},
+};
+use serde_json::{Value, json};
+
+/// A wire under test.
+#[derive(Clone, Copy)]
+pub struct Wire {
+    pub name: &'static str,
+    pub server: rooftree_testkit::model_server::Wire,
+    pub opener: fn(&str, Client) -> Opener,
+}
+
+pub const ANTHROPIC: Wire = Wire {
+    name: "anthropic",
+    server: rooftree_testkit::model_server::anthropic::WIRE,
+    opener: |url, client| {
+        let options = anthropic::Options::new(client, Secret::fixed("sk-test"));
+        anthropic::opener(anthropic::Options { base_url: url.to_owned(), ..options })
+    },
+};
+
+pub const GEMINI: Wire = Wire {
+    name: "google",
+    server: rooftree_testkit::model_server::gemini::WIRE,
+    opener: |url, client| {
+        let options = gemini::Options::new(client, Secret::fixed("sk-test"));
+        gemini::opener(gemini::Options { base_url: url.to_owned(), ..options })
+    },
+};
+
+impl Wire {
+    /// A model of this wire behind this address.
+    pub fn model(&self, url: &str) -> Model {
+        self.model_waiting(url, Timeouts::default())
+    }
+
+    pub fn model_waiting(&self, url: &str, timeouts: Timeouts) -> Model {
+        let choice = ModelChoice { provider: self.name.into(), model: "m".into(), effort: None };
+        (self.opener)(url, Client::new(timeouts).unwrap())(&choice).unwrap()
+    }
+}
+
+/// A question with one message.
+pub fn question(text: &str) -> Request {
+    conversation(vec![user(text)])
+}
+
+pub fn conversation(messages: Vec<ModelMessage>) -> Request {
+    Request {
+        model: "m".into(),
+        effort: None,
+        agent: "main".into(),
+        system: "Be brief.".into(),
+        messages: messages.into_iter().map(Arc::new).collect(),
+        tools: Arc::new([]),
+        tool_choice: ToolChoice::Auto,
+        schema: None,
+        max_output: None,
+        media: Arc::default(),
+        session: SessionId::from_entropy(1),
+>>>>>>> wires1
         attempt: 0,
     }
 }
 
+<<<<<<< HEAD
 pub(crate) fn tools() -> Arc<[ToolSpec]> {
     let input_schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
     Arc::from([ToolSpec { name: "Read".into(), description: "Reads a file.".into(), input_schema }])
@@ -125,4 +201,70 @@ pub(crate) fn inputs(deltas: &[Chunk]) -> Vec<(usize, String, String)> {
 /// What the body of the next turn must begin with: everything of this one but its closing brackets.
 pub(crate) fn shared(body: &[u8]) -> &[u8] {
     body.strip_suffix(b"]}").unwrap()
+=======
+pub fn user(text: &str) -> ModelMessage {
+    ModelMessage::User(vec![Part::text(text)])
+}
+
+pub fn assistant(model: &str, parts: Vec<ReplyPart>) -> ModelMessage {
+    ModelMessage::Assistant { model: model.into(), parts }
+}
+
+pub fn call(number: u128, tool: &str, input: Value) -> ReplyPart {
+    ReplyPart::Call(ToolCall { id: CallId::from_entropy(number), tool: tool.into(), input })
+}
+
+pub fn result(number: u128, outcome: Outcome, content: Vec<Part>) -> ToolResult {
+    ToolResult { call: CallId::from_entropy(number), outcome, content }
+}
+
+pub fn tool(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        description: format!("{name}s something."),
+        input_schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+    }
+}
+
+/// An image, and the media that has its bytes.
+pub fn image() -> (Part, rooftree_providers::Media) {
+    let blob = BlobId::from_digest(b"picture");
+    let part = Part::Image { blob: blob.clone(), media_type: "image/png".into(), bytes: 3 };
+    (part, Arc::new(HashMap::from([(blob, Arc::from(*b"abc"))])))
+}
+
+/// Everything that comes, the reply or the error apart. Checks the contract of the stream on the way.
+pub async fn ask(model: &Model, request: Request) -> (Vec<Chunk>, Result<Reply, Error>) {
+    let mut stream = model.provider.stream(request);
+    let mut chunks = Vec::new();
+    let mut outcome = None;
+    while let Some(item) = stream.next().await {
+        assert!(outcome.is_none(), "something came behind the end: {item:?}");
+        match item {
+            Ok(Chunk::Reply(reply)) => outcome = Some(Ok(reply)),
+            Ok(chunk) => chunks.push(chunk),
+            Err(error) => outcome = Some(Err(error)),
+        }
+    }
+    (chunks, outcome.unwrap_or_else(|| panic!("the stream ended without a word")))
+}
+
+/// The text of all text deltas.
+pub fn said(chunks: &[Chunk]) -> String {
+    chunks
+        .iter()
+        .filter_map(|chunk| if let Chunk::Text(text) = chunk { Some(text.as_str()) } else { None })
+        .collect()
+}
+
+/// Asserts that a body goes on where another one stops being the same: at the end of its messages.
+pub fn assert_extends(shorter: &[u8], longer: &[u8]) {
+    let shared = shorter.strip_suffix(b"]}").unwrap_or_else(|| panic!("messages are not last"));
+    assert!(
+        longer.starts_with(shared),
+        "{}\ndoes not begin with\n{}",
+        String::from_utf8_lossy(longer),
+        String::from_utf8_lossy(shared)
+    );
+>>>>>>> wires1
 }

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use super::{Block, Failure, Saying, Stop, Wire};
 
 /// The wire.
-pub const WIRE: Wire = Wire { frames, refusal, request_header: "request-id" };
+pub const WIRE: Wire = Wire { frames, refusal, ping: PING, request_header: "request-id" };
+
+const PING: &str = "event: ping\ndata: {\"type\": \"ping\"}\n\n";
 
 fn frame(event: &Value) -> String {
     let name = event.get("type").and_then(Value::as_str).unwrap_or_default();

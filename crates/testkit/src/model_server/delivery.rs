@@ -1,10 +1,13 @@
 //! How the bytes of an answer travel: in which pieces, and how they end.
 
-use std::io::{Error, ErrorKind, Write};
+use std::{
+    io::{Error, ErrorKind, Write},
+    time::Duration,
+};
 
 use axum::body::{Body, Bytes};
 use flate2::{Compression, write::GzEncoder};
-use futures::{StreamExt, stream};
+use futures::{Stream, StreamExt, stream};
 
 /// The way of an answer's bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,17 +46,20 @@ pub enum End {
     Cut(usize),
     /// After so many bytes, by falling silent.
     Stall(usize),
+    /// After so many bytes, by sending pings and nothing else.
+    Ping(usize),
 }
 
 impl Delivery {
-    /// A body of these events.
-    pub fn body(self, frames: Vec<String>) -> Body {
-        let bytes = self.bytes(&frames);
+    /// A body of these events; `ping` is what the vendor sends to keep a connection alive.
+    pub fn body(self, frames: &[String], ping: &'static str) -> Body {
+        let bytes = self.bytes(frames);
         let (kept, last) = match self.end {
             End::Whole => (bytes.len(), None),
             End::Short(kept) => (kept, None),
             End::Cut(kept) => (kept, Some(Last::Lost)),
             End::Stall(kept) => (kept, Some(Last::Silence)),
+            End::Ping(kept) => (kept, Some(Last::Pings)),
         };
         let kept = bytes.get(..kept).unwrap_or(&bytes).to_vec();
         let pieces: Vec<Bytes> = match self.pieces {
@@ -67,11 +73,10 @@ impl Delivery {
             tokio::task::yield_now().await;
             Ok::<_, Error>(piece)
         });
-        let last = stream::iter(last).then(|last| async move {
-            match last {
-                Last::Lost => Err(Error::from(ErrorKind::ConnectionAborted)),
-                Last::Silence => std::future::pending().await,
-            }
+        let last = stream::iter(last).flat_map(move |last| match last {
+            Last::Lost => stream::iter([Err(Error::from(ErrorKind::ConnectionAborted))]).boxed(),
+            Last::Silence => stream::pending().boxed(),
+            Last::Pings => pings(ping).boxed(),
         });
         Body::from_stream(pieces.chain(last))
     }
@@ -93,6 +98,14 @@ impl Delivery {
 enum Last {
     Lost,
     Silence,
+    Pings,
+}
+
+fn pings(ping: &'static str) -> impl Stream<Item = Result<Bytes, Error>> {
+    stream::repeat(ping).then(|ping| async {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        Ok(Bytes::from_static(ping.as_bytes()))
+    })
 }
 
 fn after_blank_lines(bytes: &[u8]) -> Vec<Bytes> {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Block, Failure, Saying, Stop, Wire};
 
 /// The wire.
-pub const WIRE: Wire = Wire { frames, refusal, request_header: "x-goog-request-id" };
+pub const WIRE: Wire = Wire { frames, refusal, ping: ": ping\n\n", request_header: "x-goog-request-id" };
 
 /// An event. This vendor ends lines with two bytes and gives no event names.
 fn frame(parts: &[Value], saying: &Saying, finish: Option<&str>) -> String {

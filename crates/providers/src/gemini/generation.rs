@@ -1,0 +1,79 @@
+//! What a generation of models understands: how it is told to think, where images of tools go.
+
+use rooftree_protocol::Effort;
+use serde::Serialize;
+
+/// The generations that differ on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Generation {
+    /// Does not think.
+    Plain,
+    /// 2.5: thinks by a budget of tokens.
+    Budget,
+    /// 3 and later: thinks by a level, signs calls, reads images inside of tool results.
+    Level,
+}
+
+/// The `thinkingConfig` field.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Thinking {
+    include_thoughts: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_level: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_budget: Option<u32>,
+}
+
+impl Generation {
+    /// By the model's name; names without a number mean the newest.
+    pub(super) fn of(model: &str) -> Self {
+        let name = model.rsplit('/').next().unwrap_or(model);
+        let Some(version) = name.strip_prefix("gemini-") else { return Self::Plain };
+        match version {
+            version if version.starts_with("2.5") => Self::Budget,
+            version if version.starts_with("1.") || version.starts_with("2.") => Self::Plain,
+            version if version.starts_with("pro") && version != "pro-latest" => Self::Plain,
+            _ => Self::Level,
+        }
+    }
+
+    /// What to say about thinking. Thoughts are shown wherever there may be some.
+    pub(super) fn thinking(self, effort: Option<Effort>) -> Option<Thinking> {
+        let (level, budget) = match effort {
+            None => (None, None),
+            Some(Effort::Low) => (Some("LOW"), Some(1024)),
+            Some(Effort::Medium) => (Some("MEDIUM"), Some(8192)),
+            Some(Effort::High) => (Some("HIGH"), Some(24_576)),
+        };
+        let thinking = Thinking { include_thoughts: true, thinking_level: None, thinking_budget: None };
+        match self {
+            Self::Plain => None,
+            Self::Budget => Some(Thinking { thinking_budget: budget, ..thinking }),
+            Self::Level => Some(Thinking { thinking_level: level, ..thinking }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_tells_the_generation() {
+        let table = [
+            ("gemini-1.5-pro", Generation::Plain),
+            ("gemini-2.0-flash", Generation::Plain),
+            ("gemini-2.5-flash-lite", Generation::Budget),
+            ("models/gemini-2.5-pro", Generation::Budget),
+            ("gemini-3-pro-preview", Generation::Level),
+            ("gemini-3.8-flash", Generation::Level),
+            ("gemini-4-argon", Generation::Level),
+            ("gemini-flash-latest", Generation::Level),
+            ("gemma-3-27b-it", Generation::Plain),
+        ];
+        for (model, expected) in table {
+            assert_eq!(Generation::of(model), expected, "{model}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Every wire against servers that take their time.
+
+use std::time::Duration;
+
+use rooftree_providers::{Error, http::Timeouts};
+use rooftree_testkit::model_server::{Answer, End, ModelServer, Saying, say};
+
+use crate::asking::{ANTHROPIC, GEMINI, Wire, ask, question, said};
+
+const WIRES: [Wire; 2] = [ANTHROPIC, GEMINI];
+const SHORT: Duration = Duration::from_millis(60);
+
+/// The bytes of the first part of the answer below, which is "one " and then "two".
+fn first_part(wire: Wire) -> usize {
+    let frames = (wire.server.frames)(&saying());
+    let first = frames.iter().position(|frame| frame.contains("one ")).unwrap();
+    frames.iter().take(first + 1).map(String::len).sum()
+}
+
+fn saying() -> Saying {
+    say().text(["one ", "two"])
+}
+
+async fn lost(wire: Wire, answer: impl Into<Answer>, timeouts: Timeouts) -> (String, String) {
+    let server = ModelServer::start(wire.server, [answer.into()]).await;
+    let (chunks, outcome) = ask(&wire.model_waiting(&server.url(), timeouts), question("hi")).await;
+    let Err(Error::Broken(words)) = outcome else { panic!("{}: {outcome:?}", wire.name) };
+    (said(&chunks), words)
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_given_up() {
+    for wire in WIRES {
+        let timeouts = Timeouts { first_byte: SHORT, ..Timeouts::default() };
+        let (_, words) = lost(wire, Answer::Silence, timeouts).await;
+        assert!(words.starts_with("no answer within"), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_never_begins_is_given_up() {
+    for wire in WIRES {
+        let timeouts = Timeouts { first_byte: SHORT, ..Timeouts::default() };
+        let (said, words) = lost(wire, saying().ending(End::Stall(0)), timeouts).await;
+        assert!(said.is_empty() && words.starts_with("no event within"), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_falls_silent_is_given_up_after_what_it_said() {
+    for wire in WIRES {
+        let timeouts = Timeouts { between_events: SHORT, ..Timeouts::default() };
+        let (said, words) = lost(wire, saying().ending(End::Stall(first_part(wire))), timeouts).await;
+        assert_eq!(said, "one ", "{}", wire.name);
+        assert!(words.starts_with("no further event within"), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn pings_do_not_keep_a_dead_stream_alive() {
+    for wire in WIRES {
+        let timeouts = Timeouts { between_events: SHORT, ..Timeouts::default() };
+        let (said, words) = lost(wire, saying().ending(End::Ping(first_part(wire))), timeouts).await;
+        assert_eq!(said, "one ", "{}", wire.name);
+        assert!(words.starts_with("no further event within"), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_may_not_take_forever() {
+    for wire in WIRES {
+        let timeouts = Timeouts { total: SHORT, ..Timeouts::default() };
+        let (_, words) = lost(wire, saying().ending(End::Stall(first_part(wire))), timeouts).await;
+        assert!(words.starts_with("not the whole answer within"), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_listening_is_broken_and_named() {
+    for wire in WIRES {
+        let model = wire.model("http://127.0.0.1:1");
+        let Err(Error::Broken(words)) = ask(&model, question("hi")).await.1 else { panic!("{}", wire.name) };
+        assert!(words.starts_with("cannot connect") && words.contains("refused"), "{words}");
+    }
+}
