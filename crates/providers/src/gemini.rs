@@ -48,7 +48,7 @@ pub fn opener(options: Options) -> Opener {
             return Err(http::missing_key(&choice.provider, "GEMINI_API_KEY"));
         }
         let provider = Arc::new(Gemini { name: choice.provider.as_str().into(), options: options.clone() });
-        Ok(Model { choice: choice.clone(), provider, window: None })
+        Ok(Model::new(choice, provider))
     })
 }
 

@@ -3,18 +3,18 @@
 
 use std::{io::ErrorKind, path::Path, time::Duration};
 
-use rooftree_protocol::{ErrorCode, ModelChoice, PermissionMode, Problem};
+use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
 use rooftree_tools::Rule;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use super::{Settings, nearest::nearest};
+use super::{Settings, nearest::nearest, providers};
 
 /// The keys there are, by table; the empty name is the top.
 const KNOWN: [(&str, &[&str]); 3] = [
-    ("", &["model", "permission", "limits"]),
+    ("", &["model", "fallbacks", "aliases", "permission", "limits", "providers"]),
     ("permission", &["mode", "allow", "deny"]),
-    ("limits", &["max_turns", "timeout"]),
+    ("limits", &["max_turns", "timeout", "max_cost"]),
 ];
 
 /// Reads a file; none if there is none.
@@ -37,28 +37,47 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
     let limits = below(&table, "limits", path)?;
     let reader = Reader { path };
     Ok(Settings {
-        model: reader.value::<ModelChoice>(&table, "model")?,
+        model: reader.value::<String>(&table, "model")?,
+        fallbacks: reader.value(&table, "fallbacks")?.unwrap_or_default(),
+        aliases: reader.value(&table, "aliases")?.unwrap_or_default(),
+        providers: providers::read(&reader, &table)?,
         mode: reader.value::<PermissionMode>(&permission, "mode")?,
         allow: reader.rules(&permission, "allow")?,
         deny: reader.rules(&permission, "deny")?,
         max_turns: reader.value::<u32>(&limits, "max_turns")?,
         timeout: reader.duration(&limits, "timeout")?,
+        max_cost: reader.value::<f64>(&limits, "max_cost")?,
         remarks: Vec::new(),
     })
 }
 
-struct Reader<'a> {
+/// Reads values of one file.
+pub(super) struct Reader<'a> {
     path: &'a Path,
 }
 
 impl Reader<'_> {
-    fn value<T: DeserializeOwned>(&self, table: &Table, key: &str) -> Result<Option<T>, Problem> {
+    pub(super) fn value<T: DeserializeOwned>(&self, table: &Table, key: &str) -> Result<Option<T>, Problem> {
         let Some(value) = table.get(key) else { return Ok(None) };
         let read = T::deserialize(value.clone());
         read.map(Some).map_err(|error| {
             let reason = error.message().lines().next().unwrap_or_default().to_owned();
             wrong(self.path, format!("`{key}` cannot be {value}: {reason}"))
         })
+    }
+
+    /// The same for a table below the top; an empty one if it is not there.
+    pub(super) fn table(&self, table: &Table, key: &str, known: &[&str]) -> Result<Table, Problem> {
+        match table.get(key) {
+            None => Ok(Table::new()),
+            Some(Value::Table(inner)) => refuse_all_but(known, inner, key, self.path).map(|()| inner.clone()),
+            Some(_) => Err(self.wrong(format!("`{key}` must be a table"))),
+        }
+    }
+
+    /// Something is wrong in this file.
+    pub(super) fn wrong(&self, what: String) -> Problem {
+        wrong(self.path, what)
     }
 
     fn rules(&self, table: &Table, key: &str) -> Result<Vec<Rule>, Problem> {
@@ -70,7 +89,7 @@ impl Reader<'_> {
         })
     }
 
-    fn duration(&self, table: &Table, key: &str) -> Result<Option<Duration>, Problem> {
+    pub(super) fn duration(&self, table: &Table, key: &str) -> Result<Option<Duration>, Problem> {
         let Some(text) = self.value::<String>(table, key)? else { return Ok(None) };
         humantime::parse_duration(&text).map(Some).map_err(|error| {
             wrong(self.path, format!("`{key}` is not a duration: {error}")).fix("write for example \"90s\" or \"10m\"")
@@ -88,6 +107,10 @@ fn below(table: &Table, name: &str, path: &Path) -> Result<Table, Problem> {
 
 fn refuse_unknown(table: &Table, name: &str, path: &Path) -> Result<(), Problem> {
     let known = KNOWN.iter().find(|(table, _)| *table == name).map_or(&[][..], |(_, keys)| keys);
+    refuse_all_but(known, table, name, path)
+}
+
+fn refuse_all_but(known: &[&str], table: &Table, name: &str, path: &Path) -> Result<(), Problem> {
     let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
     let prefix = if name.is_empty() { String::new() } else { format!("{name}.") };
     let problem = wrong(path, format!("unknown key `{prefix}{key}`"));
@@ -114,7 +137,7 @@ mod tests {
         let table = [
             ("modle = 'a/b'", "unknown key `modle`", "did you mean `model`?"),
             ("[permission]\nmod = 'ask'", "unknown key `permission.mod`", "did you mean `permission.mode`?"),
-            ("colour = 'red'", "unknown key `colour`", "known keys here: model, permission, limits"),
+            ("colour = 'red'", "unknown key `colour`", "known keys here: model, fallbacks, aliases"),
             ("permission = 'ask'", "`permission` must be a table", "write [permission]"),
             ("permission.allow = ['Bash(']", "`allow`: `Bash(` is not a rule", "write Tool"),
             ("limits.timeout = 'soon'", "`timeout` is not a duration", "\"90s\""),

@@ -7,13 +7,12 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod anthropic;
+mod anthropic_bodies;
 mod asking;
 mod catalog;
 mod chat;
 mod chat_hostile;
-mod anthropic;
-mod anthropic_bodies;
-mod asking;
 mod choosing;
 mod compatible;
 mod conversation;
