@@ -16,17 +16,27 @@ pub(crate) enum Shown<'a> {
     Words(String),
 }
 
-/// Shows a part to a model that reads images of these media types.
-pub(crate) fn show<'a>(part: &'a Part, media: &Media, readable: &[&str]) -> Shown<'a> {
+/// The images a wire takes. One it refuses would make it refuse every later turn as well.
+pub(crate) struct Images {
+    /// Their media types.
+    pub(crate) kinds: &'static [&'static str],
+    /// Bytes of one, before base64.
+    pub(crate) bytes: usize,
+}
+
+/// Shows a part to a model that takes these images.
+pub(crate) fn show<'a>(part: &'a Part, media: &Media, images: &Images) -> Shown<'a> {
     match part {
         Part::Text { text } => Shown::Text(text),
-        Part::Image { blob, media_type, bytes } => match media.get(blob) {
-            Some(content) if readable.contains(&media_type.as_str()) => {
-                Shown::Image { media_type, base64: STANDARD.encode(content) }
-            }
-            Some(_) => Shown::Words(format!("[image, {media_type}, {bytes} bytes: not a kind you can see]")),
-            None => Shown::Words(format!("[image, {media_type}, {bytes} bytes: no longer there]")),
-        },
+        Part::Image { blob, media_type, bytes } => {
+            let why = match media.get(blob) {
+                None => "no longer there",
+                Some(_) if !images.kinds.contains(&media_type.as_str()) => "not a kind you can see",
+                Some(content) if content.len() > images.bytes => "too large for you to see",
+                Some(content) => return Shown::Image { media_type, base64: STANDARD.encode(content) },
+            };
+            Shown::Words(format!("[image, {media_type}, {bytes} bytes: {why}]"))
+        }
         Part::File { name, media_type, bytes, .. } => {
             Shown::Words(format!("[file {name}, {media_type}, {bytes} bytes]"))
         }
@@ -70,14 +80,20 @@ mod tests {
         let image =
             |media_type: &str| Part::Image { blob: blob.clone(), media_type: media_type.into(), bytes: 3 };
         let media: Media = Arc::new(HashMap::from([(blob.clone(), Arc::from(*b"abc"))]));
+        let images = Images { kinds: &["image/png"], bytes: 3 };
         let png = image("image/png");
         assert_eq!(
-            show(&png, &media, &["image/png"]),
+            show(&png, &media, &images),
             Shown::Image { media_type: "image/png", base64: "YWJj".into() }
         );
-        for (part, media) in [(image("image/tiff"), &media), (png, &Media::default())] {
-            let Shown::Words(words) = show(&part, media, &["image/png"]) else { panic!("{part:?}") };
-            assert!(words.starts_with("[image, image/"), "{words}");
+        let small = Images { kinds: images.kinds, bytes: 2 };
+        for (part, media, images, why) in [
+            (&image("image/tiff"), &media, &images, "not a kind"),
+            (&png, &Media::default(), &images, "no longer there"),
+            (&png, &media, &small, "too large"),
+        ] {
+            let Shown::Words(words) = show(part, media, images) else { panic!("{part:?}") };
+            assert!(words.starts_with("[image, image/") && words.contains(why), "{words}");
         }
     }
 }

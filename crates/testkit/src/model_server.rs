@@ -31,7 +31,7 @@ use axum::{
     serve::ListenerExt,
 };
 use serde_json::Value;
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 pub use delivery::{Delivery, End, Pieces};
 pub use script::{Answer, Block, Failure, Saying, Stop, fail, say};
@@ -78,6 +78,24 @@ struct Script {
     wire: Wire,
     answering: Mutex<Answering>,
     asked: Mutex<Vec<Asked>>,
+    /// Bodies that are being sent.
+    sending: watch::Sender<usize>,
+}
+
+/// One of the bodies that are being sent.
+struct Sending(Arc<Script>);
+
+impl Sending {
+    fn begin(script: &Arc<Script>) -> Self {
+        script.sending.send_modify(|count| *count += 1);
+        Self(Arc::clone(script))
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        self.0.sending.send_modify(|count| *count -= 1);
+    }
 }
 
 /// A running server. Dropping it stops it.
@@ -98,8 +116,8 @@ impl ModelServer {
 
     /// Answers each request as the closure says.
     pub async fn answering(wire: Wire, answer: impl FnMut(&Asked) -> Answer + Send + 'static) -> Self {
-        let asked = Mutex::default();
-        let script = Arc::new(Script { wire, answering: Mutex::new(Box::new(answer)), asked });
+        let (asked, sending) = (Mutex::default(), watch::Sender::new(0));
+        let script = Arc::new(Script { wire, answering: Mutex::new(Box::new(answer)), asked, sending });
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port on loopback");
         let address = listener.local_addr().expect("the port it got");
         // Without it each small piece waits for the client to confirm the one before.
@@ -116,6 +134,11 @@ impl ModelServer {
     /// Where it listens, without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Waits until nothing is being sent: every client has its whole answer or is gone.
+    pub async fn idle(&self) {
+        let _ = self.script.sending.subscribe().wait_for(|count| *count == 0).await;
     }
 
     /// What it was asked so far, in order.
@@ -151,7 +174,11 @@ async fn respond(State(script): State<Arc<Script>>, request: Request) -> Respons
             if saying.delivery.gzip {
                 response = response.header(header::CONTENT_ENCODING, "gzip");
             }
-            response.body(saying.delivery.body(&(script.wire.frames)(&saying), script.wire.ping))
+            response.body(saying.delivery.body(
+                &(script.wire.frames)(&saying),
+                script.wire.ping,
+                Sending::begin(&script),
+            ))
         }
         Answer::Fail(failure) => {
             let status = StatusCode::from_u16(failure.status).unwrap_or(StatusCode::IM_A_TEAPOT);

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 
 use crate::{
     Media, ModelMessage, Request,
-    media::{self, Dropped, Shown},
+    media::{self, Dropped, Images, Shown},
 };
 
-/// Images the wire takes.
-const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+/// Images the wire takes. The vendor takes 5 MiB of base64.
+const IMAGES: Images =
+    Images { kinds: &["image/png", "image/jpeg", "image/gif", "image/webp"], bytes: 5 * 1024 * 1024 / 4 * 3 };
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -80,7 +81,7 @@ pub(super) fn messages<'a>(request: &'a Request, provider: &str, dropped: &mut D
 
 /// What somebody said or a tool gave.
 fn blocks<'a>(parts: &'a [Part], media: &Media) -> Vec<Block<'a>> {
-    let block = |part| match media::show(part, media, IMAGES) {
+    let block = |part| match media::show(part, media, &IMAGES) {
         Shown::Text(text) => text_block(text),
         Shown::Words(words) => Some(Block::Text { text: words.into(), citations: None }),
         Shown::Image { media_type, base64 } => {

@@ -9,11 +9,14 @@ use serde_json::{Value, json};
 use super::{generation::Generation, signature};
 use crate::{
     Media, ModelMessage, Request,
-    media::{self, Dropped, Shown},
+    media::{self, Dropped, Images, Shown},
 };
 
-/// Images the wire takes.
-const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
+/// Images the wire takes. The vendor takes 20 MB for a whole request.
+const IMAGES: Images = Images {
+    kinds: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
+    bytes: 14 * 1024 * 1024,
+};
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -130,7 +133,7 @@ fn call_of(part: &ReplyPart) -> Option<&ToolCall> {
 
 /// What somebody said.
 fn shown<'a>(parts: &'a [MessagePart], media: &Media) -> Vec<Part<'a>> {
-    let part = |part| match media::show(part, media, IMAGES) {
+    let part = |part| match media::show(part, media, &IMAGES) {
         Shown::Text("") => None,
         Shown::Text(text) => Some(Body::Text { text: text.into() }.into()),
         Shown::Words(words) => Some(Body::Text { text: words.into() }.into()),

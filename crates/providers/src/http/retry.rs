@@ -36,7 +36,8 @@ mod tests {
     fn waits_are_read_in_every_spelling() {
         let now = httpdate::parse_http_date("Sun, 15 Nov 2026 10:00:00 GMT").unwrap();
         let ms = Duration::from_millis;
-        let table: &[(&[(&'static str, &'static str)], Option<Duration>)] = &[
+        type Headers = &'static [(&'static str, &'static str)];
+        let table: [(Headers, Option<Duration>); 11] = [
             (&[], None),
             (&[("retry-after", "7")], Some(ms(7000))),
             (&[("retry-after", " 0.5 ")], Some(ms(500))),
@@ -53,7 +54,7 @@ mod tests {
             let pairs = given
                 .iter()
                 .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-            assert_eq!(after(&HeaderMap::from_iter(pairs), now), *expected, "{given:?}");
+            assert_eq!(after(&HeaderMap::from_iter(pairs), now), expected, "{given:?}");
         }
     }
 }

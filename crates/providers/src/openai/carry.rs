@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 
 use crate::{
     Media,
-    media::{Shown, show},
+    media::{Images, Shown, show},
 };
 
-/// Images both wires can be shown.
-const READABLE: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+/// Images both wires take. The vendor takes 20 MB of one.
+const IMAGES: Images =
+    Images { kinds: &["image/png", "image/jpeg", "image/gif", "image/webp"], bytes: 20_000_000 / 4 * 3 };
 
 /// A piece of content as both wires can have it.
 pub(super) enum Piece<'a> {
@@ -24,7 +25,7 @@ pub(super) enum Piece<'a> {
 
 /// Parts as pieces. What cannot be shown is described in words.
 pub(super) fn pieces<'a>(parts: &'a [Part], media: &Media) -> Vec<Piece<'a>> {
-    let piece = |part: &'a Part| match show(part, media, READABLE) {
+    let piece = |part: &'a Part| match show(part, media, &IMAGES) {
         Shown::Text(text) => Piece::Text(text.into()),
         Shown::Words(words) => Piece::Text(words.into()),
         Shown::Image { media_type, base64 } => Piece::Image(format!("data:{media_type};base64,{base64}")),

@@ -58,7 +58,7 @@ impl Failure {
             Ok(parsed) => failure.fill(parsed),
             Err(_) => failure.message = body.trim().chars().take(500).collect(),
         }
-        if status.is_none_or(|status| status < 400) {
+        if status.is_none_or(|status| status < 300) {
             failure.status = failure.status_in_codes();
         }
         if failure.message.is_empty() {

@@ -5,7 +5,12 @@ mod event;
 mod fold;
 mod item;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use serde::Deserialize;
 
 use crate::{
     Error, Model, Provider, Reply, ReplyStream, Request,
@@ -29,11 +34,17 @@ pub enum Thinks {
     No,
 }
 
+/// Whether a model's name is from the time before models thought.
+fn is_old(model: &str) -> bool {
+    ["gpt-3", "gpt-4", "chatgpt-4"].iter().any(|beginning| model.starts_with(beginning))
+}
+
 /// How the catalog finds models on this wire. One that is not known is taken for one that thinks.
 pub fn opener(client: Client, endpoint: Endpoint, known: Arc<Known>) -> Opener {
     Arc::new(move |choice| {
         let facts = known.find(&choice.provider, &choice.model);
-        let thinks = if facts.is_none_or(|facts| facts.thinking) { Thinks::Yes } else { Thinks::No };
+        let thinks = facts.map_or_else(|| !is_old(&choice.model), |facts| facts.thinking);
+        let thinks = if thinks { Thinks::Yes } else { Thinks::No };
         let responses = Responses::new(client.clone(), endpoint.serving(choice)?, thinks);
         Ok(Model::new(choice, Arc::new(responses)))
     })
@@ -45,21 +56,28 @@ pub struct Responses {
     client: Client,
     endpoint: Endpoint,
     thinks: Thinks,
+    /// Set once the vendor has refused summaries of thinking, which it gives only to people it has verified.
+    no_summaries: Arc<AtomicBool>,
 }
 
 impl Responses {
     /// A provider for a model at an endpoint.
     pub fn new(client: Client, endpoint: Endpoint, thinks: Thinks) -> Self {
-        Self { client, endpoint, thinks }
+        Self { client, endpoint, thinks, no_summaries: Arc::default() }
     }
 }
 
 impl Provider for Responses {
     fn stream(&self, request: Request) -> ReplyStream {
-        let (body, dropped) = body::spell(&self.endpoint.provider, self.thinks, &request);
+        let summary = if self.no_summaries.load(Ordering::Relaxed) { None } else { Some("auto") };
+        let (body, dropped) = body::spell(&self.endpoint.provider, self.thinks, summary, &request);
         let post = Post::json(join(&self.endpoint.base_url, "responses"), body);
-        let answer =
-            Answer { provider: self.endpoint.provider.clone(), fold: fold::Fold::default(), dropped };
+        let answer = Answer {
+            provider: self.endpoint.provider.clone(),
+            fold: fold::Fold::default(),
+            dropped,
+            no_summaries: Arc::clone(&self.no_summaries),
+        };
         exchange::stream(self.client.clone(), self.endpoint.sign(post), answer)
     }
 }
@@ -69,6 +87,18 @@ struct Answer {
     provider: String,
     fold: fold::Fold,
     dropped: Vec<String>,
+    no_summaries: Arc<AtomicBool>,
+}
+
+/// The field a refusal is about.
+#[derive(Deserialize)]
+struct Refused {
+    error: About,
+}
+
+#[derive(Deserialize)]
+struct About {
+    param: String,
 }
 
 impl Decoder for Answer {
@@ -95,6 +125,12 @@ impl Decoder for Answer {
     }
 
     fn refuse(&self, refusal: &Refusal) -> Error {
+        let about: Option<Refused> = refusal.json();
+        if about.is_some_and(|refused| refused.error.param == "reasoning.summary") {
+            self.no_summaries.store(true, Ordering::Relaxed);
+            // The same question without them can be answered, so it is worth asking again.
+            return Error::Broken("the provider refuses to summarise its thinking".into());
+        }
         Failure::refused(refusal).error()
     }
 }

@@ -12,7 +12,7 @@ use rooftree_providers::{
 use rooftree_testkit::model_server::{ModelServer, openai_responses::WIRE, say};
 use serde_json::Value;
 
-use crate::asking::*;
+use crate::openai::*;
 
 fn catalog(base_url: &str, known: Known) -> Catalog {
     let known = Arc::new(known);

@@ -18,7 +18,10 @@ use rooftree_testkit::model_server::{
 };
 use serde_json::{Value, json};
 
-use crate::asking::*;
+use crate::{
+    asking::{assert_extends, said},
+    openai::*,
+};
 
 const DEEPSEEK: Dialect = Dialect { thinking: ThinkingField::ReasoningContent, ..Dialect::PLAIN };
 
@@ -254,7 +257,7 @@ async fn the_body_of_the_next_turn_begins_with_the_bytes_of_this_one() {
     }
     let bodies = server.requests();
     for pair in bodies.windows(2) {
-        assert!(pair[1].body.starts_with(shared(&pair[0].body)), "{:?}", pair[1].body);
+        assert_extends(&pair[0].body, &pair[1].body);
     }
 }
 

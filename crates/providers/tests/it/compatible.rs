@@ -11,7 +11,7 @@ use rooftree_providers::{
 };
 use rooftree_testkit::model_server::{Answer, ModelServer, openai_chat::WIRE, say};
 
-use crate::asking::*;
+use crate::openai::*;
 
 fn choice(text: &str) -> ModelChoice {
     text.parse().unwrap()

@@ -7,9 +7,10 @@ use rooftree_providers::{Error, Model};
 use rooftree_testkit::model_server::{Answer, Block, End, ModelServer, Pieces, Saying, fail, say};
 use serde_json::{Value, json};
 
-use crate::asking::{ANTHROPIC, GEMINI, Wire, ask, question, said};
+use crate::asking::{ANTHROPIC, CHAT, GEMINI, RESPONSES, WIRES, Wire, ask, question, said};
 
-const WIRES: [Wire; 2] = [ANTHROPIC, GEMINI];
+/// Wires that are cut here; `openai_cut` cuts the others.
+const CUT_HERE: [Wire; 2] = [ANTHROPIC, GEMINI];
 
 /// A short answer with everything in it that can be cut through.
 fn answer() -> Saying {
@@ -53,14 +54,14 @@ async fn cut_everywhere(wire: Wire, end: fn(usize) -> End) {
 
 #[tokio::test]
 async fn a_body_that_ends_early_anywhere_is_broken() {
-    for wire in WIRES {
+    for wire in CUT_HERE {
         cut_everywhere(wire, End::Short).await;
     }
 }
 
 #[tokio::test]
 async fn a_connection_that_is_lost_anywhere_is_broken() {
-    for wire in WIRES {
+    for wire in CUT_HERE {
         cut_everywhere(wire, End::Cut).await;
     }
 }
@@ -182,6 +183,10 @@ async fn errors_inside_a_stream_have_a_class_too() {
         (GEMINI, fail(503, "UNAVAILABLE", "busy"), Error::Overloaded { retry_after: None }),
         (GEMINI, fail(500, "INTERNAL", "oh"), Error::Broken("oh".into())),
         (GEMINI, fail(529, "NEW", "oh"), Error::Overloaded { retry_after: None }),
+        (CHAT, fail(200, "rate_limit_exceeded", "slow"), Error::RateLimited { retry_after: None }),
+        (CHAT, fail(200, "server_error", "oh"), Error::Broken("oh".into())),
+        (RESPONSES, fail(200, "server_is_overloaded", "busy"), Error::Overloaded { retry_after: None }),
+        (RESPONSES, fail(200, "context_length_exceeded", ""), Error::TooLong { limit: None }),
     ];
     for (wire, failure, expected) in table {
         assert_eq!(outcome(wire, say().text(["a"]).failing(failure)).await, Err(expected), "{}", wire.name);

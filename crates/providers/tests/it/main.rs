@@ -21,6 +21,8 @@ mod failures;
 mod gemini;
 mod gemini_bodies;
 mod hostile;
+mod openai;
+mod openai_cut;
 mod opening;
 mod pages;
 mod responses;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use futures::StreamExt;
 use rooftree_providers::{Error, http::Timeouts};
 use rooftree_testkit::model_server::{Answer, End, ModelServer, Saying, say};
 
-use crate::asking::{ANTHROPIC, GEMINI, Wire, ask, question, said};
+use crate::asking::{WIRES, Wire, ask, question, said};
 
-const WIRES: [Wire; 2] = [ANTHROPIC, GEMINI];
 const SHORT: Duration = Duration::from_millis(60);
 
 /// The bytes of the first part of the answer below, which is "one " and then "two".
@@ -72,6 +72,18 @@ async fn an_answer_may_not_take_forever() {
         let timeouts = Timeouts { total: SHORT, ..Timeouts::default() };
         let (_, words) = lost(wire, saying().ending(End::Stall(first_part(wire))), timeouts).await;
         assert!(words.starts_with("not the whole answer within"), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_stream_stops_the_answer_at_its_source() {
+    for wire in WIRES {
+        let answer = saying().ending(End::Stall(first_part(wire)));
+        let server = ModelServer::start(wire.server, [answer]).await;
+        let mut stream = wire.model(&server.url()).provider.stream(question("hi"));
+        assert!(stream.next().await.unwrap().is_ok());
+        drop(stream);
+        server.idle().await;
     }
 }
 

@@ -52,7 +52,8 @@ pub enum End {
 
 impl Delivery {
     /// A body of these events; `ping` is what the vendor sends to keep a connection alive.
-    pub fn body(self, frames: &[String], ping: &'static str) -> Body {
+    /// The guard is dropped when the client has all of it or is gone.
+    pub fn body(self, frames: &[String], ping: &'static str, guard: impl Send + 'static) -> Body {
         let bytes = self.bytes(frames);
         let (kept, last) = match self.end {
             End::Whole => (bytes.len(), None),
@@ -78,7 +79,10 @@ impl Delivery {
             Last::Silence => stream::pending().boxed(),
             Last::Pings => pings(ping).boxed(),
         });
-        Body::from_stream(pieces.chain(last))
+        Body::from_stream(pieces.chain(last).map(move |piece| {
+            let _held = &guard;
+            piece
+        }))
     }
 
     /// The whole body as it goes over the wire.

@@ -81,13 +81,10 @@ fn usage(saying: &Saying) -> Value {
     })
 }
 
-/// The status in words is the code; a `retryDelay` header becomes the detail it is on this wire.
+/// The status in words is the code.
 fn refusal(failure: &Failure) -> String {
-    let delay = failure.headers.iter().find(|(name, _)| *name == "retry-delay");
-    let details: Vec<Value> = delay
-        .map(|(_, delay)| json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}))
-        .into_iter()
-        .collect();
-    let Failure { status, code, message, .. } = failure;
+    let Failure { status, code, message, retry_delay, .. } = failure;
+    let info = |delay| json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay});
+    let details: Vec<Value> = retry_delay.iter().map(info).collect();
     json!({"error": {"code": status, "message": message, "status": code, "details": details}}).to_string()
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Block, Failure, Saying, Stop, Wire};
 
 /// The wire.
-pub const WIRE: Wire = Wire { frames, refusal, request_header: "x-request-id" };
+pub const WIRE: Wire = Wire { frames, refusal, request_header: "x-request-id", ping: ": PROCESSING\n\n" };
 
 /// A chunk with this delta, and with the reason to stop if it is the last one.
 pub fn chunk(delta: &Value, finish: Option<&str>) -> String {

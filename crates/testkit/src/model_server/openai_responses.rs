@@ -5,7 +5,12 @@ use serde_json::{Value, json};
 use super::{Block, Failure, Saying, Stop, Wire};
 
 /// The wire.
-pub const WIRE: Wire = Wire { frames, refusal, request_header: "x-request-id" };
+pub const WIRE: Wire = Wire {
+    frames,
+    refusal,
+    request_header: "x-request-id",
+    ping: "event: keepalive\ndata: {\"type\":\"keepalive\",\"sequence_number\":0}\n\n",
+};
 
 /// The events of one answer, numbered as they are made.
 #[derive(Default)]

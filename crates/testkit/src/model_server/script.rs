@@ -88,17 +88,25 @@ pub struct Failure {
     pub message: String,
     /// Headers that come with it.
     pub headers: Vec<(&'static str, String)>,
+    /// How long to wait, for wires whose body says so: seconds with an `s` behind them.
+    pub retry_delay: Option<String>,
 }
 
 /// A refusal with this status, code and sentence.
 pub fn fail(status: u16, code: &str, message: &str) -> Failure {
-    Failure { status, code: code.into(), message: message.into(), headers: Vec::new() }
+    Failure { status, code: code.into(), message: message.into(), headers: Vec::new(), retry_delay: None }
 }
 
 impl Failure {
     /// Adds a header.
     pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
+        self
+    }
+
+    /// Says in the body how long to wait.
+    pub fn retry_delay(mut self, delay: &str) -> Self {
+        self.retry_delay = Some(delay.into());
         self
     }
 }

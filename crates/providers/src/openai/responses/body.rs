@@ -41,7 +41,8 @@ struct Body<'a> {
 struct Reasoning {
     #[serde(skip_serializing_if = "Option::is_none")]
     effort: Option<Effort>,
-    summary: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -81,11 +82,16 @@ struct Format<'a> {
 }
 
 /// A request in bytes, and what could not be carried over.
-pub(super) fn spell(provider: &str, thinks: Thinks, request: &Request) -> (Vec<u8>, Vec<String>) {
+pub(super) fn spell(
+    provider: &str,
+    thinks: Thinks,
+    summary: Option<&'static str>,
+    request: &Request,
+) -> (Vec<u8>, Vec<String>) {
     let mut dropped = Dropped::default();
     let has_tools = !request.tools.is_empty();
     let reasoning = match thinks {
-        Thinks::Yes => Some(Reasoning { effort: request.effort, summary: "auto" }),
+        Thinks::Yes => Some(Reasoning { effort: request.effort, summary }),
         Thinks::No => {
             if request.effort.is_some() {
                 dropped.note("the effort".into());

@@ -27,7 +27,7 @@ pub(super) enum Known<'a> {
         /// Whether this is on the way to the answer or the answer; the vendor wants it back.
         #[serde(skip_serializing_if = "Option::is_none")]
         phase: Option<&'a Value>,
-        content: Vec<Content<'a>>,
+        content: Said<'a>,
     },
     FunctionCall {
         call_id: &'a str,
@@ -38,6 +38,15 @@ pub(super) enum Known<'a> {
         call_id: &'a str,
         output: Output<'a>,
     },
+}
+
+/// What was said. The model's own words go back as plain text: pieces of its own need ids, which only
+/// the vendor could give.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Said<'a> {
+    Words(&'a str),
+    Mixed(Vec<Content<'a>>),
 }
 
 #[derive(Debug, Serialize)]
@@ -52,7 +61,6 @@ pub(super) enum Output<'a> {
 pub(super) enum Content<'a> {
     InputText { text: std::borrow::Cow<'a, str> },
     InputImage { detail: &'static str, image_url: String },
-    OutputText { text: &'a str },
 }
 
 impl<'a> From<Piece<'a>> for Content<'a> {
@@ -70,7 +78,8 @@ pub(super) fn items<'a>(provider: &str, request: &'a Request, dropped: &mut Drop
     for message in &request.messages {
         match message.as_ref() {
             ModelMessage::User(parts) => {
-                let content = pieces(parts, &request.media).into_iter().map(Content::from).collect();
+                let content = pieces(parts, &request.media).into_iter().map(Content::from);
+                let content = Said::Mixed(content.collect());
                 items.push(Item::Known(Known::Message { role: "user", phase: None, content }));
             }
             ModelMessage::Assistant { model, parts } => {
@@ -95,7 +104,7 @@ fn assistant<'a>(
     for part in parts {
         match part {
             ReplyPart::Text { text } => {
-                let content = vec![Content::OutputText { text }];
+                let content = Said::Words(text);
                 items.push(Item::Known(Known::Message { role: "assistant", phase: phase.take(), content }));
             }
             ReplyPart::Call(call) => items.push(Item::Known(Known::FunctionCall {
