@@ -1,8 +1,9 @@
-//! The project's own chores, as `cargo xtask NAME`: keep it tidy, test all of it, generate files.
+//! The project's own chores, as `cargo xtask NAME`: keep it tidy, test all of it, measure it, generate files.
 //!
 //! Everything here runs on a fresh clone with nothing but a Rust toolchain, and
 //! is plain Rust so that it behaves alike on every machine.
 
+mod bench;
 mod finding;
 mod generate;
 mod repository;
@@ -20,6 +21,8 @@ use suite::Extent;
 
 const HELP: &str = "\
 cargo xtask test [--quick]   check and test everything; --quick leaves out the slow steps
+cargo xtask bench [--quick] [--json FILE] [--only WORDS]
+                             measure a release build; WORDS choose a group of rows
 cargo xtask tidy             check the walls: crate edges, module order, names, headers, paths
 cargo xtask generate         write the files that are made from code
 cargo xtask left-out         say what plain `cargo test` does not do";
@@ -41,6 +44,7 @@ fn run() -> Result<ExitCode> {
     match words.as_slice() {
         ["test"] => suite::run(&repository()?, Extent::Everything),
         ["test", "--quick"] => suite::run(&repository()?, Extent::Quick),
+        ["bench", rest @ ..] => bench::run(&repository()?, rest),
         ["tidy"] => tidy::run(&repository()?),
         ["generate"] => generate::run(&repository()?),
         ["left-out"] => {

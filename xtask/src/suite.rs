@@ -4,7 +4,7 @@
 //! the same reason: one run should tell as much as it can.
 
 mod counts;
-mod needs;
+pub mod needs;
 mod step;
 mod summary;
 

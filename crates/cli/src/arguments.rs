@@ -1,10 +1,10 @@
-//! What can be typed: the tree of commands and the options that hold for all of them.
+//! What can be typed: the tree of commands.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::ffi::OsString;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
-use crate::commands;
+use crate::{commands, environment::Everywhere};
 
 /// Agents that keep what they did: run them, watch them, go on where they stopped.
 #[derive(Debug, Parser)]
@@ -14,36 +14,6 @@ pub struct Invocation {
     pub everywhere: Everywhere,
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// Options every command takes.
-#[derive(Args, Clone, Debug)]
-pub struct Everywhere {
-    /// Work in this directory instead of the current one
-    #[arg(short = 'C', long, global = true, value_name = "DIR")]
-    pub cwd: Option<PathBuf>,
-    /// Say only the result
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub quiet: bool,
-    /// Say more; twice for all
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    pub verbose: u8,
-    /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
-    /// Never ask anything
-    #[arg(long, global = true)]
-    pub no_input: bool,
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    /// On a terminal, unless NO_COLOR says otherwise
-    #[default]
-    Auto,
-    Always,
-    Never,
 }
 
 /// What to do.

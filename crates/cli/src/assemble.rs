@@ -8,7 +8,7 @@ use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, Toolset};
 
-use crate::{commands::demo, environment::Environment, settings::Settings};
+use crate::{environment::Environment, scenario, settings::Settings};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -50,6 +50,7 @@ impl Plan {
             },
             asking,
             default_model: wishes.model.or(settings.model),
+            fallbacks: Vec::new(),
             max_turns: wishes.max_turns.or(settings.max_turns),
             run_timeout: wishes.timeout.or(settings.timeout).map(in_whole_seconds),
         })
@@ -61,7 +62,7 @@ pub fn catalog(environment: &Environment) -> Catalog {
     let sleeper: scripted::Sleeper = Arc::new(|pause| SystemClock.sleep(pause));
     Catalog::default()
         .with("scripted", scripted::opener(&environment.cwd, sleeper.clone()))
-        .with(demo::PROVIDER, demo::opener(sleeper))
+        .with(scenario::PROVIDER, scenario::opener(sleeper))
 }
 
 /// The tools there are.

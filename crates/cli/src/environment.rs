@@ -6,10 +6,39 @@ use std::{
     sync::Arc,
 };
 
+use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_store::{SqliteStore, Store};
 
-use crate::arguments::{Color, Everywhere};
+/// Options every command takes.
+#[derive(Args, Clone, Debug)]
+pub struct Everywhere {
+    /// Work in this directory instead of the current one
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// Say only the result
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more; twice for all
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+    /// Never ask anything
+    #[arg(long, global = true)]
+    pub no_input: bool,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR says otherwise
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
 
 /// Everything a command needs to know about its surroundings.
 #[derive(Clone, Debug)]

@@ -128,13 +128,22 @@ mod tests {
             (RunStatus::Interrupted, None, 1),
         ];
         for (status, error, code) in table {
-            assert_eq!(Exit::for_run(&end(status, error), Asking::Nobody), Exit(code), "{status:?} {error:?}");
+            assert_eq!(
+                Exit::for_run(&end(status, error), Asking::Nobody),
+                Exit(code),
+                "{status:?} {error:?}"
+            );
         }
     }
 
     #[test]
     fn a_denial_counts_only_if_nobody_could_be_asked() {
-        let denial = Denial { call: CallId::from_entropy(1), tool: "Write".into(), title: "x".into(), reason: "".into() };
+        let denial = Denial {
+            call: CallId::from_entropy(1),
+            tool: "Write".into(),
+            title: "x".into(),
+            reason: "".into(),
+        };
         let denied = RunEnd { denials: vec![denial.clone()], ..end(RunStatus::Completed, None) };
         assert_eq!(Exit::for_run(&denied, Asking::Nobody), Exit::PERMISSION);
         assert_eq!(Exit::for_run(&denied, Asking::Somebody), Exit::DONE);

@@ -11,6 +11,7 @@ mod exit;
 mod failure;
 mod listing;
 mod output;
+mod scenario;
 mod settings;
 mod table;
 mod terminal;
@@ -18,10 +19,15 @@ mod wording;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use rooftree_protocol::{ErrorCode, Problem};
 
-use crate::{arguments::Invocation, environment::Environment, exit::Exit};
+use crate::{
+    arguments::{Command, Invocation},
+    commands::{completions, demo, doctor, run, sessions, tools, version},
+    environment::Environment,
+    exit::Exit,
+};
 
 fn main() -> ExitCode {
     let invocation = Invocation::parse_from(arguments::spelled_out(std::env::args_os()));
@@ -35,8 +41,20 @@ fn perform(invocation: Invocation, environment: &Environment) -> Result<Exit, Pr
     let waiting = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         Problem::new(ErrorCode::Internal, "cannot start the program's event loop").cause(error.to_string())
     })?;
-    let done = waiting.block_on(commands::execute(invocation.command, environment));
+    let done = waiting.block_on(execute(invocation.command, environment));
     // A thread that still reads standard input must not keep the program from ending.
     waiting.shutdown_background();
     done
+}
+
+async fn execute(command: Command, environment: &Environment) -> Result<Exit, Problem> {
+    match command {
+        Command::Run(arguments) => run::execute(arguments, environment).await,
+        Command::Demo(arguments) => demo::execute(arguments, environment).await,
+        Command::Sessions(arguments) => sessions::execute(arguments, environment).await,
+        Command::Doctor(arguments) => doctor::execute(arguments, environment).await,
+        Command::Tools(arguments) => tools::execute(arguments, environment).await,
+        Command::Completions(arguments) => completions::execute(&arguments, Invocation::command()),
+        Command::Version(arguments) => version::execute(arguments, environment).await,
+    }
 }

@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_project_narrows_and_never_widens() {
-        let user = settings("[permission]\nmode = 'accept-edits'\nallow = ['Bash(ls)']\n[limits]\nmax_turns = 10");
+        let user =
+            settings("[permission]\nmode = 'accept-edits'\nallow = ['Bash(ls)']\n[limits]\nmax_turns = 10");
         let project = settings(
             "model = 'scripted/x.toml'\n[permission]\nmode = 'bypass'\nallow = ['Bash']\ndeny = ['Write']\n\
              [limits]\nmax_turns = 99\ntimeout = '1m'",

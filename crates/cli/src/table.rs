@@ -9,13 +9,15 @@ const GAP: usize = 2;
 /// A column that gives way keeps at least this much.
 const LEAST: usize = 8;
 
-/// Whether a column may be cut when the terminal is narrow.
+/// How a column behaves when the terminal is narrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Give {
     /// Its cells are always whole.
     Stiff,
-    /// It is cut first when space is short.
+    /// It is cut.
     Soft,
+    /// It is left out when cutting others is not enough.
+    Spare,
 }
 
 /// Rows under titles.
@@ -43,52 +45,69 @@ impl Table {
         self.rows.push(cells.iter().map(|cell| clean_line(cell)).collect());
     }
 
-    /// The whole table as text.
+    /// The whole table as text. Columns with nothing in them are left out.
     pub fn text(&self, look: Look) -> String {
-        let widths = self.widths(look.width);
-        let titles: Vec<String> = self.columns.iter().map(|(title, _)| (*title).to_owned()).collect();
-        let heading = line(&titles, &widths);
+        let mut columns: Vec<Column> =
+            (0..).zip(&self.columns).map(|(at, (title, give))| self.column(at, title, *give)).collect();
+        columns.retain(|column| !column.is_empty);
+        if let Some(available) = look.width {
+            fit(&mut columns, available);
+        }
+        let heading = line(columns.iter().map(|column| (column.title, column.width)), look.width);
         let bold = anstyle::Style::new().bold();
         let mut text = if look.colours { format!("{bold}{heading}{bold:#}\n") } else { heading + "\n" };
         for row in &self.rows {
-            text += &line(row, &widths);
+            let cell = |column: &Column| (row.get(column.at).map_or("", String::as_str), column.width);
+            text += &line(columns.iter().map(cell), look.width);
             text.push('\n');
         }
         text
     }
 
-    /// What each column needs, less what the soft ones must give.
-    fn widths(&self, available: Option<usize>) -> Vec<usize> {
-        let needed = |column: usize, title: &str| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.width()).max().unwrap_or(0).max(title.width())
-        };
-        let mut widths: Vec<usize> =
-            self.columns.iter().enumerate().map(|(column, (title, _))| needed(column, title)).collect();
-        let Some(available) = available else { return widths };
-        let gaps = GAP * widths.len().saturating_sub(1);
-        let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(available);
-        while excess > 0 {
-            let soft = widths.iter_mut().zip(&self.columns).filter(|(_, (_, give))| *give == Give::Soft);
-            match soft.map(|(width, _)| width).filter(|width| **width > LEAST).max() {
-                Some(widest) => *widest -= 1,
-                None => break,
-            }
-            excess -= 1;
-        }
-        widths
+    fn column(&self, at: usize, title: &'static str, give: Give) -> Column {
+        let widest =
+            self.rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.width()).max().unwrap_or(0);
+        Column { at, title, give, width: widest.max(title.width()), is_empty: widest == 0 }
     }
 }
 
-fn line(cells: &[String], widths: &[usize]) -> String {
+/// A column as it is printed.
+struct Column {
+    at: usize,
+    title: &'static str,
+    give: Give,
+    width: usize,
+    is_empty: bool,
+}
+
+/// Cuts soft columns, then leaves out spare ones, until all fit or nothing more can be done.
+fn fit(columns: &mut Vec<Column>, available: usize) {
+    loop {
+        let gaps = GAP * columns.len().saturating_sub(1);
+        let needed: usize = columns.iter().map(|column| column.width).sum();
+        if needed + gaps <= available {
+            return;
+        }
+        let soft = columns.iter_mut().filter(|column| column.give == Give::Soft && column.width > LEAST);
+        if let Some(widest) = soft.max_by_key(|column| column.width) {
+            widest.width -= 1;
+        } else if let Some(spare) = columns.iter().rposition(|column| column.give == Give::Spare) {
+            columns.remove(spare);
+        } else {
+            return;
+        }
+    }
+}
+
+fn line<'a>(cells: impl Iterator<Item = (&'a str, usize)>, available: Option<usize>) -> String {
     let mut text = String::new();
-    for (cell, width) in cells.iter().zip(widths) {
-        let cell = cut(cell, *width);
+    for (cell, width) in cells {
+        let cell = cut(cell, width);
         text += &cell;
         text += &" ".repeat(width.saturating_sub(cell.width()) + GAP);
     }
     text.truncate(text.trim_end().len());
-    text
+    available.map_or_else(|| text.clone(), |available| cut(&text, available))
 }
 
 #[cfg(test)]
@@ -124,8 +143,19 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_too_narrow_for_anything_still_gets_a_table() {
-        let text = table().text(Look { width: Some(5), colours: false });
-        assert!(text.contains("abcd  日本語  a rathe…"), "{text}");
+    fn spare_columns_go_when_cutting_is_not_enough() {
+        let mut table = Table::new([("ID", Give::Stiff), ("COUNT", Give::Spare), ("LAST", Give::Soft)]);
+        table.row(["abcdefgh".into(), "12".into(), "a rather long text".into()]);
+        let text = |width| table.text(Look { width: Some(width), colours: false });
+        assert_eq!(text(25), "ID        COUNT  LAST\nabcdefgh  12     a rathe…\n");
+        assert_eq!(text(20), "ID        LAST\nabcdefgh  a rathe…\n");
+        assert!(text(5).lines().all(|line| line.width() <= 5), "nothing is wider than the terminal");
+    }
+
+    #[test]
+    fn a_column_with_nothing_in_it_is_left_out() {
+        let mut table = Table::new([("ID", Give::Stiff), ("STATE", Give::Stiff), ("LAST", Give::Soft)]);
+        table.row(["abcd".into(), String::new(), "text".into()]);
+        assert_eq!(table.text(Look::default()), "ID    LAST\nabcd  text\n");
     }
 }

@@ -1,6 +1,7 @@
 //! What people see and type: lines, colours, the live view, the card that asks.
 
 pub mod card;
+pub mod chosen;
 pub mod clean;
 pub mod flow;
 pub mod keys;
@@ -8,6 +9,8 @@ pub mod line;
 pub mod live;
 pub mod plain;
 pub mod screen;
+pub mod status;
+pub mod todos;
 pub mod tools;
 pub mod view;
 pub mod wording;

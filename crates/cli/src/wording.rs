@@ -42,8 +42,8 @@ pub fn size(bytes: u64) -> String {
 
 /// A path with the home directory as `~`.
 pub fn place(path: &Path) -> String {
-    let home = crate::environment::variable("HOME");
-    match home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(below) if below.as_os_str().is_empty() => "~".into(),
         Some(below) => format!("~/{}", below.display()),
         None => path.display().to_string(),
@@ -57,6 +57,39 @@ pub fn cut(text: &str, columns: usize) -> String {
     }
     let kept = prefix(text, columns.saturating_sub(1)).trim_end();
     if columns > 0 { format!("{kept}…") } else { String::new() }
+}
+
+/// Text in lines that fit: broken between words, each line indented like the one it comes from.
+/// Lines that fit, and all of them when nobody says how wide it is, stay as they are.
+pub fn wrapped(text: &str, columns: Option<usize>) -> String {
+    let mut wrapped = String::new();
+    for line in text.lines() {
+        match columns.filter(|columns| line.width() > *columns) {
+            Some(columns) => wrap_line(line, columns, &mut wrapped),
+            None => wrapped += line,
+        }
+        wrapped.push('\n');
+    }
+    wrapped
+}
+
+fn wrap_line(line: &str, columns: usize, wrapped: &mut String) {
+    let words = line.trim_start();
+    let indent = line.get(..line.len() - words.len()).unwrap_or_default();
+    let mut used = 0;
+    for word in words.split_inclusive(' ') {
+        if used > 0 && used + word.trim_end().width() > columns {
+            wrapped.truncate(wrapped.trim_end_matches(' ').len());
+            wrapped.push('\n');
+            used = 0;
+        }
+        if used == 0 {
+            wrapped.push_str(indent);
+            used = indent.width();
+        }
+        wrapped.push_str(word);
+        used += word.width();
+    }
 }
 
 #[cfg(test)]
@@ -88,6 +121,14 @@ mod tests {
         for (bytes, words) in sizes {
             assert_eq!(size(bytes), words);
         }
+    }
+
+    #[test]
+    fn long_lines_break_between_words_and_keep_their_indent() {
+        let text = "  one two three\nshort\n\n日本語 日本語 x";
+        assert_eq!(wrapped(text, Some(9)), "  one two\n  three\nshort\n\n日本語\n日本語 x\n");
+        assert_eq!(wrapped(text, None), format!("{text}\n"));
+        assert_eq!(wrapped("unbreakable word", Some(4)), "unbreakable\nword\n");
     }
 
     #[test]

@@ -156,6 +156,8 @@ pub struct Limits {
     pub emergency_context: u64,
     /// Times in a row a reply that hit the model's output limit is continued.
     pub continuations: u32,
+    /// Bytes of images one request may carry; older ones are told in words.
+    pub media_bytes: u64,
     /// Bytes of one image or file in a message.
     pub attachment_bytes: u64,
 }
@@ -176,6 +178,7 @@ impl Default for Limits {
             compact_at_percent: 80,
             emergency_context: 200_000,
             continuations: 3,
+            media_bytes: 16 * 1024 * 1024,
             attachment_bytes: 20 * 1024 * 1024,
         }
     }

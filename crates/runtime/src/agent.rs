@@ -180,11 +180,10 @@ impl Agent {
     async fn work(&mut self, attempts: u32) -> Result<(), Error> {
         if self.session.head == self.session.forked_from.as_ref().map_or(0, |fork| fork.at) {
             let (agent, name) = (self.session.agent.clone(), self.session.name.clone());
-            self.note(EventBody::SessionOpened {
-                agent,
-                name,
-                forked_from: self.session.forked_from.clone(),
-            });
+            let opened =
+                EventBody::SessionOpened { agent, name, forked_from: self.session.forked_from.clone() };
+            // Not in any run: the one a fork's parent was in is not the fork's.
+            self.append(Commit { bodies: vec![opened], ..Commit::default() });
         }
         recovery::recover(self, attempts).await?;
         loop {

@@ -2,7 +2,9 @@
 //!
 //! Only with the cargo feature `failpoints`; without it everything here is empty and costs
 //! nothing. `ROOFTREE_FAILPOINT=name:n` kills the process at the n-th time it reaches the
-//! name, `ROOFTREE_STALL=name:n` makes it say `stalled NAME` on stderr and stand still, and
+//! name, `ROOFTREE_STALL=name:n` makes it say `stalled NAME` on stderr and stand still,
+//! `ROOFTREE_NOTES=FILE` makes it write down what cannot be seen from outside,
+//! `ROOFTREE_ROOM=n` lets a database grow by no more than so many pages, and
 //! `ROOFTREE_WITHOUT=fence` or `dedup` switches that guarantee off, so that a harness can
 //! prove it would notice.
 
@@ -11,6 +13,16 @@ mod armed {
     /// Says that the process is at a named place.
     #[inline(always)]
     pub fn reach(_name: &str) {}
+
+    /// Writes something down for a harness: not here.
+    #[inline(always)]
+    pub fn note(_name: &str, _value: impl FnOnce() -> usize) {}
+
+    /// By how many pages a database may grow: no limit.
+    #[inline(always)]
+    pub(crate) fn room() -> Option<i64> {
+        None
+    }
 
     /// Whether a guarantee is switched off: never.
     #[inline(always)]
@@ -24,6 +36,8 @@ mod armed {
     use std::{
         collections::HashMap,
         env,
+        fs::OpenOptions,
+        io::Write,
         sync::{LazyLock, Mutex, PoisonError},
         thread,
         time::Duration,
@@ -76,11 +90,29 @@ mod armed {
         }
     }
 
+    /// Writes something down for a harness: a line in a file that outlives the process.
+    pub fn note(name: &str, value: impl FnOnce() -> usize) {
+        let Some(path) = env::var_os("ROOFTREE_NOTES") else { return };
+        let written = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .and_then(|mut file| file.write_all(format!("{name} {}\n", value()).as_bytes()));
+        if let Err(error) = written {
+            eprintln!("cannot note {name}: {error}");
+        }
+    }
+
+    /// By how many pages a database may grow, as if the disk were full then.
+    pub(crate) fn room() -> Option<i64> {
+        env::var("ROOFTREE_ROOM").ok()?.parse().ok()
+    }
+
     /// Whether a guarantee is switched off.
     pub(crate) fn is_without(guarantee: &str) -> bool {
         ORDERS.without.iter().any(|off| off == guarantee)
     }
 }
 
-pub(crate) use armed::is_without;
-pub use armed::reach;
+pub(crate) use armed::{is_without, room};
+pub use armed::{note, reach};

@@ -115,6 +115,8 @@ pub struct Batch {
     pub run: Option<Option<RunId>>,
     /// Messages to other sessions.
     pub posts: Vec<Post>,
+    /// Bytes that `events` name, kept as `put_blob` keeps them: an event never names what is not there.
+    pub blobs: Vec<Vec<u8>>,
     /// The last thing said, for lists.
     pub snippet: Option<String>,
     /// The claim lives at least until then.

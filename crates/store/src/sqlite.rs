@@ -150,8 +150,15 @@ impl Store for SqliteStore {
     }
 
     fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>> {
-        let proof = Proof::from(claim);
-        self.write(move |connection| commands::take(connection, &proof))
+        let (proof, queue) = (Proof::from(claim), self.queue().cloned());
+        self.read(move |connection| {
+            // An owner asks after every commit. Taking nothing must not be a commit itself:
+            // it would be news to the owner again, and so on for as long as it is awake.
+            match queue.filter(|_| commands::are_waiting(connection, &proof).unwrap_or(true)) {
+                Some(queue) => queue.write(move |connection| commands::take(connection, &proof)).wait(),
+                None => Ok(Vec::new()),
+            }
+        })
     }
 
     fn put_task(&self, task: TaskRow) -> Pending<()> {

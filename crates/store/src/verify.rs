@@ -13,7 +13,10 @@ pub const INVARIANTS: &[(&str, &str)] = &[
     ("I5", "the hash chain of every journal is unbroken"),
     ("I6", "in a settled run every tool call has exactly one result"),
     ("I10", "the events of a journal are numbered without a gap up to its head"),
-    ("I11", "runs begin and end in pairs, and at most the one its session names is open"),
+    (
+        "I11",
+        "runs begin and end in pairs, nothing happens in one that is not open, and at most the one its session names is open",
+    ),
     ("I12", "blobs are named by their content"),
 ];
 

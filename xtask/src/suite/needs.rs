@@ -28,11 +28,22 @@ pub fn provide() -> Result<()> {
         if !is_root() || !is_on_path("apt-get") {
             bail!("the tests need {}; install: {}", names(&missing), packages.join(" "));
         }
-        println!("━━ installing {} ━━", packages.join(" "));
-        apt_get(&["update"])?;
-        apt_get(&[&["install", "--yes", "--no-install-recommends"], packages.as_slice()].concat())?;
+        install(&packages)?;
     }
     COMPONENTS.iter().try_for_each(|component| provide_component(component))
+}
+
+/// Installs a program that something is better with, where that is possible.
+pub fn offer(program: &str, package: &str) {
+    if !is_on_path(program) && is_root() && is_on_path("apt-get") && install(&[package]).is_err() {
+        println!("going on without {program}");
+    }
+}
+
+fn install(packages: &[&str]) -> Result<()> {
+    println!("━━ installing {} ━━", packages.join(" "));
+    apt_get(&["update"])?;
+    apt_get(&[&["install", "--yes", "--no-install-recommends"], packages].concat())
 }
 
 fn names(needs: &[&Need]) -> String {

@@ -1,10 +1,10 @@
 //! Prints a script that completes commands in a shell.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 use rooftree_protocol::Problem;
 
-use crate::{arguments::Invocation, environment::Environment, exit::Exit, output};
+use crate::{exit::Exit, output};
 
 /// Options of `completions`.
 #[derive(Args, Debug)]
@@ -14,10 +14,10 @@ pub struct Arguments {
     shell: Shell,
 }
 
-/// Prints the script; where to put it is the shell's own matter.
-pub async fn execute(arguments: Arguments, _environment: &Environment) -> Result<Exit, Problem> {
+/// Prints the script for this tree of commands; where to put it is the shell's own matter.
+pub fn execute(arguments: &Arguments, mut tree: Command) -> Result<Exit, Problem> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Invocation::command(), "rooftree", &mut script);
+    clap_complete::generate(arguments.shell, &mut tree, "rooftree", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::DONE)
 }

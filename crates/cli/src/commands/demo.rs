@@ -2,33 +2,23 @@
 
 mod size;
 
-use std::sync::Arc;
-
-use clap::{Args, ValueEnum};
-use rooftree_protocol::{ErrorCode, ModelChoice, Part, Problem, SessionId, command::NewSession};
-use rooftree_providers::{
-    Model,
-    catalog::Opener,
-    scripted::{Scripted, Sleeper},
-};
+use clap::Args;
+use rooftree_protocol::{ModelChoice, Part, Problem, SessionId, command::NewSession};
 use rooftree_runtime::Asking;
 
-use self::size::Size;
 use super::run::{Asked, Errand, InputFormat, Job, Manner, Report, Target, follow};
 use crate::{
     assemble::{self, Plan, Wishes},
     environment::Environment,
     exit::Exit,
+    scenario::{PROVIDER, Scenario},
     settings::Settings,
     terminal::{
-        self, flow,
+        self, chosen, flow,
         line::{Line, Look},
-        view, wording,
+        wording,
     },
 };
-
-/// What stands before the slash of a demo's model.
-pub const PROVIDER: &str = "demo";
 
 /// Options of `rooftree demo`.
 #[derive(Args, Debug)]
@@ -38,57 +28,15 @@ pub struct Arguments {
     pub scenario: Scenario,
 }
 
-/// What there is to show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Scenario {
-    /// An agent looks around in this directory and says what it found
-    #[default]
-    Tour,
-}
-
-impl Scenario {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Tour => "tour",
-        }
-    }
-
-    fn script(self) -> &'static str {
-        match self {
-            Self::Tour => include_str!("../../demo/tour.toml"),
-        }
-    }
-
-    fn message(self, size: Size) -> &'static str {
-        match (self, size) {
-            (Self::Tour, Size::Usual) => "Look around in this directory and tell me what is here.",
-            (Self::Tour, Size::Huge) => "Look at the top of this directory and tell me what is here.",
-        }
-    }
-}
-
-/// Opens the scripts that are built in, so that a demo's session can be gone on with.
-pub fn opener(sleeper: Sleeper) -> Opener {
-    Arc::new(move |choice: &ModelChoice| {
-        let scenario = Scenario::value_variants().iter().find(|scenario| scenario.name() == choice.model);
-        let scenario = scenario.ok_or_else(|| {
-            let names: Vec<&str> = Scenario::value_variants().iter().map(|scenario| scenario.name()).collect();
-            Problem::new(ErrorCode::InvalidConfig, format!("there is no demo `{}`", choice.model))
-                .fix(format!("demos there are: {}", names.join(", ")))
-        })?;
-        let script = Scripted::from_text(scenario.name(), scenario.script(), sleeper.clone())?.without_log();
-        Ok(Model { choice: choice.clone(), window: script.window(), provider: Arc::new(script) })
-    })
-}
-
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let scenario = arguments.scenario;
-    let mut view = view::choose(environment, view::detail(environment));
-    let message = scenario.message(Size::of(&environment.cwd));
+    let mut view = chosen::view(environment, chosen::detail(environment));
+    let message = scenario.message(size::extent(&environment.cwd));
     view.conclude(&before(environment, message));
     let model = ModelChoice { provider: PROVIDER.into(), model: scenario.name().into(), effort: None };
-    let new = NewSession { agent: "lead".into(), cwd: environment.cwd.clone(), name: None, model: Some(model) };
+    let new =
+        NewSession { agent: "lead".into(), cwd: environment.cwd.clone(), name: None, model: Some(model) };
     let runtime = Plan {
         store: environment.store()?,
         catalog: assemble::catalog(environment),
@@ -109,7 +57,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let (session, manner) = (left.session.clone(), left.manner);
     let exit = left.leave(runtime).await;
     if manner == Manner::InOrder {
-        view::choose(environment, view::detail(environment)).conclude(&after(&session));
+        chosen::view(environment, chosen::detail(environment)).conclude(&after(&session));
     }
     Ok(exit)
 }
@@ -121,7 +69,10 @@ fn before(environment: &Environment, message: &str) -> Vec<Line> {
     let mut lines = vec![Line::of(Look::Strong, "rooftree demo").with(Look::Plain, format!(" in {here}"))];
     lines.extend(flow::rows(words, columns()).into_iter().map(|row| Line::of(Look::Dim, row)));
     lines.push(Line::default());
-    lines.push(Line::of(Look::Accent, "› ").with(Look::Strong, message));
+    let rows = flow::rows(message, columns() - 2).into_iter().enumerate();
+    lines.extend(rows.map(|(number, row)| {
+        Line::of(Look::Accent, if number == 0 { "› " } else { "  " }).with(Look::Strong, row)
+    }));
     lines.push(Line::default());
     lines
 }
@@ -151,5 +102,5 @@ fn after(session: &SessionId) -> Vec<Line> {
 
 /// Prose is not wider than this, however wide the terminal is.
 fn columns() -> usize {
-    terminal::width().min(100)
+    terminal::width().clamp(10, 100)
 }

@@ -7,13 +7,11 @@ mod models;
 mod page;
 mod verify;
 
-use std::io::{self, IsTerminal};
-
 use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
 
 use self::check::Verdict;
-use crate::{environment::Environment, exit::Exit, output};
+use crate::{environment::Environment, exit::Exit, listing, output};
 
 /// Options of `doctor`.
 #[derive(Args, Debug)]
@@ -43,7 +41,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let text = if arguments.json {
         output::json_page(&page::Summary::of(&checks))?
     } else {
-        page::text(&checks, environment.colours(io::stdout().is_terminal()))
+        page::text(&checks, listing::look(environment))
     };
     output::print(&text)?;
     let is_well = checks.iter().all(|check| check.verdict != Verdict::Failure);

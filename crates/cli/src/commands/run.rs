@@ -20,6 +20,7 @@ use rooftree_protocol::{ErrorCode, ModelChoice, PermissionMode, Problem};
 use rooftree_runtime::Asking;
 use rooftree_tools::Rule;
 
+use self::prompt::Said;
 pub use self::{
     begin::Errand,
     finish::Manner,
@@ -27,13 +28,12 @@ pub use self::{
     report::Report,
     target::Target,
 };
-use self::prompt::Said;
 use crate::{
     assemble::{self, Plan, Wishes},
     environment::{Environment, variable},
     exit::Exit,
     settings,
-    terminal::view,
+    terminal::{chosen, view},
 };
 
 /// Options of `rooftree run`.
@@ -176,11 +176,11 @@ fn asking(arguments: &Arguments, environment: &Environment) -> Asked {
 
 /// Where events go to standard output, they need not be told on standard error too.
 fn view_for(arguments: &Arguments, environment: &Environment) -> Box<dyn view::View> {
-    let detail = match (arguments.output_format, view::detail(environment)) {
+    let detail = match (arguments.output_format, chosen::detail(environment)) {
         (OutputFormat::StreamJson, view::Detail::Usual) => view::Detail::Quiet,
         (_, detail) => detail,
     };
-    view::choose(environment, detail)
+    chosen::view(environment, detail)
 }
 
 fn wishes(arguments: &Arguments, environment: &Environment) -> Result<Wishes, Problem> {

@@ -5,7 +5,7 @@ mod clear;
 mod closing;
 mod events;
 mod export;
-mod find;
+pub mod find;
 mod fork;
 mod import;
 mod journal;
@@ -34,7 +34,7 @@ pub struct Arguments {
     action: Action,
 }
 
-/// What to do with sessions. ID is a full id, its last four or more characters, or a name.
+/// What to do with sessions.
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List sessions, the latest first

@@ -15,7 +15,8 @@ use crate::{
     exit::Exit,
     listing::{self, Format, Listed, Output},
     output,
-    table::{Give, Table},
+    table::{Give, Look, Table},
+    wording::wrapped,
 };
 
 /// Options of `tools`.
@@ -87,7 +88,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let tools = assemble::tools(&Arc::new(Processes::new(|| SystemClock.entropy())));
     match arguments.action {
         Action::List { agent, output } => list(&tools, agent.as_deref(), output.format, environment)?,
-        Action::Show { name, json } => show(&tools, &name, json)?,
+        Action::Show { name, json: true } => output::print(&output::json_page(&named(&tools, &name)?)?)?,
+        Action::Show { name, json: false } => {
+            output::print(&page(&named(&tools, &name)?, listing::look(environment))?)?;
+        }
     }
     Ok(Exit::DONE)
 }
@@ -109,7 +113,7 @@ fn list(
 fn table(rows: &[Row]) -> Table {
     let mut table = Table::new([
         ("NAME", Give::Stiff),
-        ("KIND", Give::Stiff),
+        ("KIND", Give::Spare),
         ("EFFECT", Give::Stiff),
         ("WHAT IT DOES", Give::Soft),
     ]);
@@ -126,25 +130,24 @@ fn first_sentence(text: &str) -> String {
     end.and_then(|(at, _)| text.get(..=at)).unwrap_or(text).to_owned()
 }
 
-fn show(tools: &Toolset, name: &str, json: bool) -> Result<(), Problem> {
-    let Found::Tool(tool) = tools.find(name) else {
-        return Err(Problem::new(ErrorCode::ToolNotFound, format!("there is no tool `{name}`"))
-            .fix(format!("tools there are: {}", tools.names().join(", "))));
-    };
-    let row = Row::of(tool.as_ref());
-    output::print(&if json { output::json_page(&row)? } else { page(&row)? })
+fn named(tools: &Toolset, name: &str) -> Result<Row, Problem> {
+    match tools.find(name) {
+        Found::Tool(tool) => Ok(Row::of(tool.as_ref())),
+        Found::Unknown => Err(Problem::new(ErrorCode::ToolNotFound, format!("there is no tool `{name}`"))
+            .fix(format!("tools there are: {}", tools.names().join(", ")))),
+    }
 }
 
-fn page(row: &Row) -> Result<String, Problem> {
+fn page(row: &Row, look: Look) -> Result<String, Problem> {
     let also = if row.aliases.is_empty() { "–".to_owned() } else { row.aliases.join(", ") };
-    Ok(format!(
-        "{}\n  also called  {also}\n  kind         {}\n  effect       {}\n\n{}\n\ninput\n{}",
+    let facts = format!(
+        "{}\n  also called: {also}\n  kind: {}\n  effect: {}\n",
         row.name,
         word(&row.kind),
-        word(&row.effect),
-        row.description,
-        output::json_page(&row.input_schema)?,
-    ))
+        word(&row.effect)
+    );
+    let text = format!("{facts}\n{}\n\ninput\n", row.description);
+    Ok(wrapped(&text, look.width) + &output::json_page(&row.input_schema)?)
 }
 
 /// A word of the protocol, spelled as in JSON but with blanks.

@@ -3,7 +3,7 @@
 /// The known word closest to one that was written, if any is close.
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let (steps, word) = known.iter().map(|word| (distance(written, word), *word)).min()?;
-    (steps <= (written.chars().count() / 3).max(1)).then_some(word)
+    (steps <= written.chars().count().div_ceil(3)).then_some(word)
 }
 
 /// Letters to add, drop or change on the way from one word to another.

@@ -92,7 +92,8 @@ impl Reader<'_> {
     pub(super) fn duration(&self, table: &Table, key: &str) -> Result<Option<Duration>, Problem> {
         let Some(text) = self.value::<String>(table, key)? else { return Ok(None) };
         humantime::parse_duration(&text).map(Some).map_err(|error| {
-            wrong(self.path, format!("`{key}` is not a duration: {error}")).fix("write for example \"90s\" or \"10m\"")
+            wrong(self.path, format!("`{key}` is not a duration: {error}"))
+                .fix("write for example \"90s\" or \"10m\"")
         })
     }
 }
@@ -101,7 +102,10 @@ fn below(table: &Table, name: &str, path: &Path) -> Result<Table, Problem> {
     match table.get(name) {
         None => Ok(Table::new()),
         Some(Value::Table(inner)) => refuse_unknown(inner, name, path).map(|()| inner.clone()),
-        Some(_) => Err(wrong(path, format!("`{name}` must be a table")).fix(format!("write [{name}] above its keys"))),
+        Some(_) => {
+            Err(wrong(path, format!("`{name}` must be a table"))
+                .fix(format!("write [{name}] above its keys")))
+        }
     }
 }
 

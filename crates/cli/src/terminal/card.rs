@@ -1,8 +1,6 @@
 //! The card that asks a person about one call, and what each key means.
 
-use rooftree_protocol::{
-    Answer, Effect, EventBody, PermissionDecision, PermissionId, PermissionScope,
-};
+use rooftree_protocol::{Answer, Effect, EventBody, PermissionDecision, PermissionId, PermissionScope};
 
 use super::{
     clean::clean,
@@ -38,7 +36,9 @@ pub enum Choice {
 impl Card {
     /// The card for a question; none if the event is none.
     pub fn from_event(agent: &str, body: &EventBody) -> Option<Self> {
-        let EventBody::PermissionRequested { id, tool, title, detail, effect, rule, .. } = body else { return None };
+        let EventBody::PermissionRequested { id, tool, title, detail, effect, rule, .. } = body else {
+            return None;
+        };
         Some(Self {
             id: id.clone(),
             agent: agent.to_owned(),
@@ -71,7 +71,8 @@ impl Card {
         };
         lines.extend(wrapped(Look::Strong, &format!("{} {}", self.tool, self.title)));
         lines.extend(self.detail_lines());
-        let key = |line: Line, key: &str, meaning: &str| line.with(Look::Accent, key).with(Look::Plain, meaning);
+        let key =
+            |line: Line, key: &str, meaning: &str| line.with(Look::Accent, key).with(Look::Plain, meaning);
         let line = key(Line::of(Look::Plain, "  "), "y", " once   ");
         let line = key(line, "n", " no   ");
         lines.push(key(line, "f", " no, and say why"));
@@ -82,7 +83,8 @@ impl Card {
 
     fn detail_lines(&self) -> Vec<Line> {
         // The detail of a command is the command.
-        let detail = if self.detail.trim() == self.title.trim() { String::new() } else { clean(&self.detail) };
+        let detail =
+            if self.detail.trim() == self.title.trim() { String::new() } else { clean(&self.detail) };
         let all: Vec<&str> = detail.lines().collect();
         let mut lines: Vec<Line> = all.iter().take(DETAIL_SHOWN).map(|line| diff_line(line)).collect();
         if let Some(more @ 1..) = all.len().checked_sub(DETAIL_SHOWN) {
@@ -113,7 +115,9 @@ impl Card {
     pub fn answered(answer: &Answer) -> Line {
         match (answer.decision, answer.scope) {
             (PermissionDecision::Allow, PermissionScope::Once) => Line::of(Look::Good, "yes, once"),
-            (PermissionDecision::Allow, PermissionScope::Session) => Line::of(Look::Good, "yes, this session"),
+            (PermissionDecision::Allow, PermissionScope::Session) => {
+                Line::of(Look::Good, "yes, this session")
+            }
             (PermissionDecision::Deny, _) => Line::of(Look::Warning, "no"),
         }
     }
@@ -137,7 +141,12 @@ mod tests {
 
     #[test]
     fn only_the_keys_on_the_card_mean_something() {
-        let permits = |key| matches!(Card::choice(key), Some(Choice::Answer(Answer { decision: PermissionDecision::Allow, .. })));
+        let permits = |key| {
+            matches!(
+                Card::choice(key),
+                Some(Choice::Answer(Answer { decision: PermissionDecision::Allow, .. }))
+            )
+        };
         assert!(permits('y') && permits('Y') && permits('s'));
         for key in ['\n', '\r', ' ', 'n', 'a', '\u{1b}'] {
             assert!(!permits(key), "{key:?}");

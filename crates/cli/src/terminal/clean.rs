@@ -106,7 +106,9 @@ mod tests {
     #[test]
     fn a_sequence_cut_into_pieces_is_still_a_sequence() {
         let mut cleaner = Cleaner::default();
-        let shown: String = ["a\u{1b}", "[3", "1mb", "\u{1b}]0;x", "y\u{1b}", "\\c"].map(|piece| cleaner.push(piece)).concat();
+        let shown: String = ["a\u{1b}", "[3", "1mb", "\u{1b}]0;x", "y\u{1b}", "\\c"]
+            .map(|piece| cleaner.push(piece))
+            .concat();
         assert_eq!(shown, "abc");
     }
 

@@ -84,7 +84,8 @@ fn hanging_indent(line: &str, columns: usize) -> String {
     let text = line.trim_start();
     let mark = text.split_once(' ').map_or("", |(word, _)| word);
     let number = mark.strip_suffix('.').unwrap_or_default();
-    let is_list = matches!(mark, "-" | "*" | "•") || (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()));
+    let is_list =
+        matches!(mark, "-" | "*" | "•") || (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()));
     let indent = line.len() - text.len() + if is_list { mark.len() + 1 } else { 0 };
     " ".repeat(if indent <= columns / 2 { indent } else { 0 })
 }

@@ -54,6 +54,12 @@ impl Line {
         self
     }
 
+    /// This line and another one behind it.
+    pub fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     /// Columns it takes.
     pub fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| text.width()).sum()

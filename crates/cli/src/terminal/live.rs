@@ -2,25 +2,23 @@
 
 use std::{collections::VecDeque, io::Write, time::Instant};
 
-use rooftree_protocol::{CallId, Event, EventBody, Todo, TodoStatus, event::WaitReason};
+use rooftree_protocol::{CallId, Event, EventBody, Todo, event::WaitReason};
 
 use super::{
     clean::Cleaner,
     flow::Flow,
     line::{Line, Look},
     screen::Screen,
-    tools,
+    status::Status,
+    todos, tools,
     view::{Detail, View},
     width, wording,
 };
 
-const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// Running calls shown at a time; more are counted.
 const CALLS_SHOWN: usize = 5;
 /// Columns the foot leaves free: what a terminal echoes for Ctrl-C must not begin a new row.
 const ECHO: usize = 2;
-/// Todos shown at a time; more are counted.
-const TODOS_SHOWN: usize = 6;
 
 /// The live view.
 pub struct Live<W> {
@@ -56,28 +54,9 @@ struct Running {
     says: String,
 }
 
-struct Status {
-    since: Instant,
-    agent: String,
-    model: String,
-    turn: u32,
-    tokens: u64,
-    doing: String,
-    ticks: usize,
-}
-
 impl<W: Write> Live<W> {
     /// Draws on this stream.
     pub fn new(out: W, colours: bool, detail: Detail) -> Self {
-        let status = Status {
-            since: Instant::now(),
-            agent: String::new(),
-            model: String::new(),
-            turn: 0,
-            tokens: 0,
-            doing: "starting".into(),
-            ticks: 0,
-        };
         Self {
             screen: Screen::new(out, colours),
             detail,
@@ -87,7 +66,7 @@ impl<W: Write> Live<W> {
             last: Block::Nothing,
             calls: Vec::new(),
             todos: Vec::new(),
-            status,
+            status: Status::default(),
             held: None,
             answer_shown: false,
         }
@@ -133,7 +112,7 @@ impl<W: Write> Live<W> {
     /// The whole reply is known: whatever did not come in pieces is printed now.
     fn complete_text(&mut self, text: &str) {
         match text.strip_prefix(self.streamed.as_str()) {
-            Some(missing) => self.print_text(&missing.to_owned()),
+            Some(missing) => self.print_text(missing),
             None => {
                 self.end_text();
                 self.print_text(text);
@@ -151,7 +130,7 @@ impl<W: Write> Live<W> {
             }
             lines.push(Line::of_text(self.flow.rest().to_owned()));
         }
-        let spinner = SPINNER.get(self.status.ticks % SPINNER.len()).copied().unwrap_or("⠋");
+        let spinner = self.status.spinner();
         for call in self.calls.iter().take(CALLS_SHOWN) {
             let elapsed = u64::try_from(call.since.elapsed().as_millis()).unwrap_or(u64::MAX);
             lines.push(tools::running(spinner, &call.tool, &call.title, elapsed));
@@ -162,7 +141,7 @@ impl<W: Write> Live<W> {
         if let Some(more @ 1..) = self.calls.len().checked_sub(CALLS_SHOWN) {
             lines.push(Line::of(Look::Dim, format!("  and {more} more")));
         }
-        let todos = todo_lines(&self.todos);
+        let todos = todos::lines(&self.todos);
         if !todos.is_empty() {
             lines.push(Line::default());
             lines.extend(todos);
@@ -170,7 +149,7 @@ impl<W: Write> Live<W> {
         if !lines.is_empty() || self.last != Block::Nothing {
             lines.push(Line::default());
         }
-        lines.push(self.status.line(spinner, columns - ECHO));
+        lines.push(self.status.line(columns - ECHO));
         lines.into_iter().map(|line| line.cut(columns - ECHO)).collect()
     }
 
@@ -225,9 +204,8 @@ impl<W: Write> View for Live<W> {
                 if self.calls.is_empty() {
                     self.status.doing = "thinking".into();
                 }
-                let line = tools::ended(record);
-                let line = if self.detail == Detail::Full { line } else { line.cut(columns()) };
-                self.print(Block::Work, vec![line]);
+                let room = (self.detail < Detail::Full).then(columns);
+                self.print(Block::Work, vec![tools::ended(record, room)]);
             }
             EventBody::TodoUpdated { items } => {
                 self.todos.clone_from(items);
@@ -276,51 +254,6 @@ impl<W: Write> View for Live<W> {
 
     fn has_shown_answer(&self) -> bool {
         self.answer_shown
-    }
-}
-
-impl Status {
-    fn begin(&mut self, agent: &str, model: &str) {
-        self.agent = agent.to_owned();
-        self.model = wording::model(model);
-        self.doing = "thinking".into();
-    }
-
-    /// As much as fits; what is left out first is what people know anyway.
-    fn line(&self, spinner: &str, columns: usize) -> Line {
-        let milliseconds = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX) / 100 * 100;
-        let turns = if self.turn == 0 { String::new() } else { wording::counted(self.turn.into(), "turn") };
-        let used = if self.tokens == 0 { String::new() } else { wording::tokens(self.tokens) };
-        let time = wording::duration(milliseconds);
-        let (doing, agent, model) = (self.doing.as_str(), self.agent.as_str(), self.model.as_str());
-        let choices: [&[&str]; 4] = [
-            &[doing, agent, model, &turns, &used, &time, "Ctrl-C stops"],
-            &[doing, agent, model, &turns, &used, &time],
-            &[doing, agent, &turns, &used, &time],
-            &[doing, &time],
-        ];
-        let lines = choices.map(|facts| {
-            let facts: Vec<&str> = facts.iter().copied().filter(|fact| !fact.is_empty()).collect();
-            Line::of(Look::Accent, spinner).with(Look::Dim, format!(" {}", facts.join(" · ")))
-        });
-        lines.into_iter().find(|line| line.width() <= columns).unwrap_or_else(|| Line::of(Look::Accent, spinner))
-    }
-}
-
-fn todo_lines(todos: &[Todo]) -> Vec<Line> {
-    let mut lines: Vec<Line> = todos.iter().take(TODOS_SHOWN).map(todo_line).collect();
-    if let Some(more @ 1..) = todos.len().checked_sub(TODOS_SHOWN) {
-        lines.push(Line::of(Look::Dim, format!("  and {more} more")));
-    }
-    lines
-}
-
-fn todo_line(todo: &Todo) -> Line {
-    let doing = todo.active_form.as_deref().unwrap_or(&todo.content);
-    match todo.status {
-        TodoStatus::Completed => Line::of(Look::Good, "☑ ").with(Look::Dim, &todo.content),
-        TodoStatus::InProgress => Line::of(Look::Accent, "▸ ").with(Look::Strong, doing),
-        TodoStatus::Pending => Line::of(Look::Dim, "☐ ").with(Look::Plain, &todo.content),
     }
 }
 

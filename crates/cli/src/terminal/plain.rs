@@ -39,7 +39,7 @@ impl<W: Write> Plain<W> {
             EventBody::ToolStarted { tool, input, .. } if self.detail == Detail::Full => {
                 vec![Line::of(Look::Dim, format!("◌ {tool} {input}"))]
             }
-            EventBody::ToolCompleted(record) => vec![tools::ended(record)],
+            EventBody::ToolCompleted(record) => vec![tools::ended(record, None)],
             other => wording::remark(other).into_iter().collect(),
         }
     }

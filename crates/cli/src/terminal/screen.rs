@@ -66,9 +66,6 @@ mod tests {
         screen.draw(&[line("d")], &[line("e")]);
         screen.draw(&[], &[]);
         screen.draw(&[line("f")], &[]);
-        assert_eq!(
-            String::from_utf8(screen.out).unwrap(),
-            "a\nb\nc\r\u{1b}[1A\u{1b}[Jd\ne\r\u{1b}[Jf\n"
-        );
+        assert_eq!(String::from_utf8(screen.out).unwrap(), "a\nb\nc\r\u{1b}[1A\u{1b}[Jd\ne\r\u{1b}[Jf\n");
     }
 }

@@ -12,8 +12,11 @@ use super::{
     wording,
 };
 
-/// A call that ended.
-pub fn ended(record: &ToolRecord) -> Line {
+/// Columns a call's name and title get, however little room there is.
+const NARROWEST: usize = 12;
+
+/// A call that ended, in at most so many columns if they are few: its title is cut, not how it went.
+pub fn ended(record: &ToolRecord, columns: Option<usize>) -> Line {
     let (icon, look, word) = match record.outcome {
         Outcome::Done => ("⏺", Look::Good, ""),
         Outcome::Failed(_) => ("✗", Look::Bad, " failed"),
@@ -21,14 +24,23 @@ pub fn ended(record: &ToolRecord) -> Line {
         Outcome::Cancelled => ("■", Look::Warning, " stopped"),
         Outcome::Unknown => ("?", Look::Warning, " interrupted"),
     };
-    let mut line = called(Line::of(look, format!("{icon} ")), &record.tool, &record.title);
-    line = changes(line, &record.files).with(look, word);
+    let mut tail = changes(Line::default(), &record.files).with(look, word);
     if record.outcome != Outcome::Denied {
-        line = line.with(Look::Dim, format!("  {}", wording::duration(record.duration_ms)));
+        tail = tail.with(Look::Dim, format!("  {}", wording::duration(record.duration_ms)));
     }
-    match record.outcome {
+    let head = called(Line::of(look, format!("{icon} ")), &record.tool, &record.title);
+    let head = match columns {
+        Some(columns) => head.cut(columns.saturating_sub(tail.width()).max(NARROWEST)),
+        None => head,
+    };
+    let line = head.and(tail);
+    let line = match record.outcome {
         Outcome::Failed(_) => line.with(Look::Dim, format!("  {}", first_line(record))),
         _ => line,
+    };
+    match columns {
+        Some(columns) => line.cut(columns),
+        None => line,
     }
 }
 
@@ -87,7 +99,16 @@ mod tests {
             (Outcome::Unknown, "? Read src/x.rs interrupted  3 ms"),
         ];
         for (outcome, shown) in table {
-            assert_eq!(ended(&record(outcome)).paint(false), shown);
+            assert_eq!(ended(&record(outcome), None).paint(false), shown);
         }
+    }
+
+    #[test]
+    fn a_long_title_is_cut_before_how_it_went_is() {
+        let long = ToolRecord { title: "a/very/long/path/to/a/file.rs".into(), ..record(Outcome::Cancelled) };
+        assert_eq!(
+            ended(&long, Some(34)).paint(false),
+            "■ Read a/very/long/…  stopped  3 ms".replace("  stopped", " stopped")
+        );
     }
 }

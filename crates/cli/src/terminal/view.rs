@@ -1,11 +1,8 @@
-//! Whoever shows a run on standard error, and which one it is.
-
-use std::io::{IsTerminal, stderr};
+//! Whoever shows a run on standard error.
 
 use rooftree_protocol::Event;
 
-use super::{line::Line, live::Live, plain::Plain};
-use crate::environment::{Environment, variable};
+use super::line::Line;
 
 /// Shows what happens. The answer itself goes to standard output and is not its business,
 /// unless both are the same terminal.
@@ -47,24 +44,4 @@ pub enum Detail {
     Usual,
     /// Everything.
     Full,
-}
-
-/// The view for these surroundings.
-pub fn choose(environment: &Environment, detail: Detail) -> Box<dyn View> {
-    let is_terminal = stderr().is_terminal();
-    let colours = environment.colours(is_terminal);
-    let can_redraw = is_terminal && variable("TERM").is_some_and(|term| term != "dumb");
-    if can_redraw && detail > Detail::Quiet {
-        return Box::new(Live::new(stderr(), colours, detail));
-    }
-    Box::new(Plain::new(stderr(), colours, detail))
-}
-
-/// How much is to be said.
-pub fn detail(environment: &Environment) -> Detail {
-    match (environment.everywhere.quiet, environment.everywhere.verbose) {
-        (true, _) => Detail::Quiet,
-        (false, 0) => Detail::Usual,
-        (false, _) => Detail::Full,
-    }
 }

@@ -56,8 +56,8 @@ pub fn how_to_continue(session: &SessionId) -> String {
     format!("rooftree run -s {} \"…\"", short(session))
 }
 
-/// The last line about a run.
-pub fn summary(end: &RunEnd, session: &SessionId) -> Line {
+/// The last line about a run; two where it is too wide for one.
+pub fn summary(end: &RunEnd, session: &SessionId, columns: usize) -> Vec<Line> {
     let (icon, look, word) = match end.status {
         RunStatus::Completed => ("✓", Look::Good, None),
         RunStatus::Failed => ("✗", Look::Bad, Some("failed")),
@@ -77,8 +77,13 @@ pub fn summary(end: &RunEnd, session: &SessionId) -> Line {
     if end.usage.cost_usd > 0.0 {
         facts.push(format!("${:.2}", end.usage.cost_usd));
     }
-    facts.push(format!("session {session}"));
-    Line::of(look, icon).with(Look::Dim, format!(" {}", facts.join(" · ")))
+    let facts = Line::of(look, icon).with(Look::Dim, format!(" {}", facts.join(" · ")));
+    let whole = facts.clone().with(Look::Dim, format!(" · session {session}"));
+    if whole.width() <= columns {
+        vec![whole]
+    } else {
+        vec![facts, Line::of(Look::Dim, format!("  session {session}"))]
+    }
 }
 
 /// The calls that were refused because nobody could be asked, and what would have allowed them.
@@ -89,7 +94,9 @@ pub fn denials(denials: &[Denial]) -> Vec<Line> {
     let count = counted(denials.len() as u64, "call");
     let mut lines = vec![Line::of(Look::Warning, format!("{count} not permitted, and nobody to ask:"))];
     for denial in denials {
-        lines.push(Line::of(Look::Warning, "  ⊘ ").with(Look::Plain, format!("{} {}", denial.tool, denial.title)));
+        lines.push(
+            Line::of(Look::Warning, "  ⊘ ").with(Look::Plain, format!("{} {}", denial.tool, denial.title)),
+        );
         lines.push(Line::of(Look::Dim, format!("    {}", without_mark(&denial.reason))));
     }
     lines
@@ -132,11 +139,14 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_never_round_up_to_nonsense() {
-        let durations = [(0, "0 ms"), (999, "999 ms"), (1_000, "1.0 s"), (59_949, "59.9 s"), (59_950, "1m00s")];
+        let durations =
+            [(0, "0 ms"), (999, "999 ms"), (1_000, "1.0 s"), (59_949, "59.9 s"), (59_950, "1m00s")];
         for (given, words) in durations.into_iter().chain([(372_114, "6m13s"), (3_600_000, "1h00m")]) {
             assert_eq!(duration(given), words);
         }
-        for (given, words) in [(950, "950 tok"), (4_120, "4.1k tok"), (999_949, "999.9k tok"), (1_250_000, "1.2M tok")] {
+        for (given, words) in
+            [(950, "950 tok"), (4_120, "4.1k tok"), (999_949, "999.9k tok"), (1_250_000, "1.2M tok")]
+        {
             assert_eq!(tokens(given), words);
         }
         assert_eq!((counted(1, "turn"), counted(2, "turn")), ("1 turn".into(), "2 turns".into()));

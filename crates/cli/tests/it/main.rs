@@ -7,6 +7,8 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod demo;
 mod doctor;
+mod run;
 mod sessions;
 mod tools;

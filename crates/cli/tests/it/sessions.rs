@@ -5,4 +5,5 @@ mod exporting;
 pub mod house;
 mod importing;
 mod listing;
+mod living;
 mod reading;

@@ -1,13 +1,13 @@
 //! Asks the model: streams what comes, keeps the whole reply, asks again or another one if that helps.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use futures::StreamExt;
 use rooftree_protocol::{
     CallId, EventBody, Usage,
     event::{NoticeLevel, ReplyPart, ReplyRecord, StopReason},
 };
-use rooftree_providers::{Chunk, Error as ProviderError, Model, Reply, Request};
+use rooftree_providers::{Chunk, Error as ProviderError, Model, ModelMessage, Reply, Request};
 
 use super::{Agent, budget, journal::Commit, limits::End, patience, patience::Patience, prompt};
 use crate::{Error, governor::Pass};
@@ -32,6 +32,9 @@ pub(super) async fn ask(agent: &mut Agent) -> Result<Option<End>, Error> {
         Ok(model) => model.clone(),
         Err(problem) => return Ok(Some(End::Failed(problem.clone()))),
     };
+    if let Some(end) = patience::wait_on(agent).await? {
+        return Ok(Some(end));
+    }
     load_media(agent).await?;
     let mut patience = Patience::new(model, &agent.world);
     loop {
@@ -103,6 +106,7 @@ pub(super) async fn answer(
     request: Request,
     audience: Audience,
 ) -> Result<Attempt, Error> {
+    rooftree_store::failpoint::note("asked", || replies_in(&request));
     let mut stream = model.provider.stream(request);
     rooftree_store::failpoint::reach("model.asked");
     let mut interruption = agent.interruption();
@@ -140,16 +144,31 @@ fn tell(agent: &Agent, delta: Chunk, said: &mut String) {
     }
 }
 
-/// Gets the bytes of images that came since the last question.
+/// Gets the bytes of the images in the conversation: the newest ones, as many as one request may
+/// carry. The others are told in words.
 async fn load_media(agent: &mut Agent) -> Result<(), Error> {
-    let is_missing = |blob: &&rooftree_protocol::BlobId| !agent.media.contains_key(*blob);
-    let missing: Vec<_> = agent.history.images().iter().filter(is_missing).cloned().collect();
-    for blob in missing {
-        if let Some(bytes) = agent.world.store().blob(&blob).await? {
-            Arc::make_mut(&mut agent.media).insert(blob, bytes.into());
-        }
+    let mut room = agent.kit.limits.media_bytes;
+    let mut media = HashMap::new();
+    for blob in agent.history.images().iter().rev() {
+        let known = agent.media.get(blob).cloned();
+        let bytes = match known {
+            Some(bytes) => Some(bytes),
+            None => agent.world.store().blob(blob).await?.map(Arc::<[u8]>::from),
+        };
+        let Some(bytes) = bytes else { continue };
+        let Some(left) = room.checked_sub(bytes.len() as u64) else { break };
+        room = left;
+        media.insert(blob.clone(), bytes);
+    }
+    if media.len() != agent.media.len() || media.keys().any(|blob| !agent.media.contains_key(blob)) {
+        agent.media = Arc::new(media);
     }
     Ok(())
+}
+
+/// How many of its own replies the model is shown: which one it is asked for, as seen by the model.
+fn replies_in(request: &Request) -> usize {
+    request.messages.iter().filter(|message| matches!(***message, ModelMessage::Assistant { .. })).count()
 }
 
 /// Keeps a whole reply. Its calls get ids of ours: providers' own may repeat.

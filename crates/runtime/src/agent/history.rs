@@ -9,7 +9,9 @@ use std::sync::Arc;
 use rooftree_protocol::{
     BlobId, CallId, Event, EventBody, Lane, MessageId, Outcome, Part, PermissionId, Repeat, RunId, Timestamp,
     Todo, ToolCall, ToolResult, Usage,
-    event::{ClearReason, Compaction, Denial, ReplyRecord, RunMode, Shrinking, StopReason, ToolRecord},
+    event::{
+        ClearReason, Compaction, Denial, ReplyRecord, RunMode, Shrinking, StopReason, ToolRecord, WaitReason,
+    },
     tool_call::{FileAction, FileNote},
 };
 use rooftree_providers::ModelMessage;
@@ -80,6 +82,8 @@ pub struct RunView {
     pub identical: u32,
     /// How many replies in a row hit the model's output limit.
     pub cut_off: u32,
+    /// When a provider wants to be asked again.
+    pub waiting_until: Option<Timestamp>,
     /// A question nobody has settled yet.
     pub asking: Option<PermissionId>,
     last_calls: Vec<ToolCall>,
@@ -121,6 +125,10 @@ impl History {
                 }
             }
             EventBody::ToolCompleted(record) => self.take_result(record),
+            EventBody::RunWaiting { reason: WaitReason::RateLimit | WaitReason::Retry, until, .. } => {
+                self.set_waiting(*until);
+            }
+            EventBody::RunResumed { .. } => self.set_waiting(None),
             EventBody::PermissionRequested { id, .. } => self.set_asking(Some(id.clone())),
             EventBody::PermissionResolved { .. } => self.set_asking(None),
             EventBody::TodoUpdated { items } => self.todos = items.as_slice().into(),
@@ -216,6 +224,8 @@ impl History {
         self.clear();
         self.shrunk = shrunk;
         if let Some(request) = request {
+            // An image may be what did not fit.
+            let request = Arc::new(trimmed(&request, usize::MAX));
             self.request = Some(request.clone());
             self.push_shared(request);
         }
@@ -296,6 +306,12 @@ impl History {
         }
     }
 
+    fn set_waiting(&mut self, until: Option<Timestamp>) {
+        if let Some(run) = &mut self.run {
+            run.waiting_until = until;
+        }
+    }
+
     fn set_asking(&mut self, question: Option<PermissionId>) {
         if let Some(run) = &mut self.run {
             run.asking = question;
@@ -308,21 +324,30 @@ fn go_on() -> ModelMessage {
     ModelMessage::User(vec![Part::text("Your response was cut off. Please continue.")])
 }
 
-/// A message whose tool results are cut to so many characters and hold no images.
+/// A message without images, whose tool results are cut to so many characters.
 fn trimmed(message: &ModelMessage, chars: usize) -> ModelMessage {
-    let ModelMessage::Results(results) = message else { return message.clone() };
-    let part = |part: &Part| match part {
+    let short = |part: &Part| match part {
         Part::Text { text } => match text.char_indices().nth(chars) {
             Some((at, _)) => Part::text(format!("{}\n[… left out]", text.get(..at).unwrap_or_default())),
             None => part.clone(),
         },
-        Part::Image { .. } | Part::File { .. } => Part::text("[image left out]"),
+        other => without_image(other),
     };
-    let result = |result: &ToolResult| ToolResult {
-        content: result.content.iter().map(part).collect(),
-        ..result.clone()
-    };
-    ModelMessage::Results(results.iter().map(result).collect())
+    match message {
+        ModelMessage::User(parts) => ModelMessage::User(parts.iter().map(without_image).collect()),
+        ModelMessage::Assistant { .. } => message.clone(),
+        ModelMessage::Results(results) => {
+            let result = |result: &ToolResult| {
+                let content = result.content.iter().map(short).collect();
+                ToolResult { content, ..result.clone() }
+            };
+            ModelMessage::Results(results.iter().map(result).collect())
+        }
+    }
+}
+
+fn without_image(part: &Part) -> Part {
+    if let Part::Image { .. } = part { Part::text("[image left out]") } else { part.clone() }
 }
 
 /// The images of a message, in order.
@@ -366,6 +391,7 @@ impl RunView {
             text: String::new(),
             identical: 0,
             cut_off: 0,
+            waiting_until: None,
             asking: None,
             last_calls: Vec::new(),
         }

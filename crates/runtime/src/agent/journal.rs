@@ -31,6 +31,7 @@ pub(crate) struct Commit {
     /// The run that is open afterwards, if that changes.
     pub(crate) opens: Option<Option<RunId>>,
     pub(crate) posts: Vec<Post>,
+    pub(crate) blobs: Vec<Vec<u8>>,
     pub(crate) snippet: Option<String>,
 }
 
@@ -89,6 +90,7 @@ impl Journal {
             done: commit.done,
             run: commit.opens,
             posts: commit.posts,
+            blobs: commit.blobs,
             snippet: commit.snippet,
             lease: world.now().after(LEASE),
         };

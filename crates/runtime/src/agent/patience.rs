@@ -2,6 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
+use futures::future::BoxFuture;
 use rooftree_protocol::{EventBody, event::WaitReason};
 use rooftree_providers::{Error as ProviderError, Model};
 
@@ -102,8 +103,16 @@ pub(super) async fn wait(
     };
     let until = Some(agent.world.now().after(pause));
     let detail = format!("{error}; asking again in {:.1} s", pause.as_secs_f64());
-    let mut over = agent.world.options.clock.sleep(pause);
+    let over = agent.world.options.clock.sleep(pause);
     agent.note(EventBody::RunWaiting { reason, until, detail });
+    sit_out(agent, over, reason).await
+}
+
+async fn sit_out(
+    agent: &mut Agent,
+    mut over: BoxFuture<'static, ()>,
+    reason: WaitReason,
+) -> Result<Option<End>, Error> {
     loop {
         let came = tokio::select! {
             biased;
@@ -116,6 +125,13 @@ pub(super) async fn wait(
     }
     agent.note(EventBody::RunResumed { reason });
     Ok(None)
+}
+
+/// Goes on with a wait that a restart cut short.
+pub(super) async fn wait_on(agent: &mut Agent) -> Result<Option<End>, Error> {
+    let Some(until) = agent.history.run().and_then(|run| run.waiting_until) else { return Ok(None) };
+    let over = agent.world.options.clock.sleep(until.since(agent.world.now()));
+    sit_out(agent, over, WaitReason::Retry).await
 }
 
 /// 2, 4, 8, 16, 32 seconds, and up to a quarter more so that many do not come back at once.

@@ -1,6 +1,6 @@
 //! Turns what a tool gave back into what the journal keeps: cut, spilled, noted.
 
-use rooftree_protocol::{BlobId, EventBody, Outcome, Part, Timestamp, event::ToolRecord};
+use rooftree_protocol::{EventBody, Outcome, Part, Timestamp, event::ToolRecord};
 use rooftree_store::blob_id;
 use rooftree_tools::{ToolOutput, output};
 
@@ -14,13 +14,22 @@ pub(super) fn keep(
     since: Timestamp,
     instead: Option<Outcome>,
 ) {
+    rooftree_store::failpoint::reach("tool.returned");
     let outcome = instead.unwrap_or_else(|| output.failure.map_or(Outcome::Done, Outcome::Failed));
+    let mut blobs = Vec::new();
     let mut full = None;
-    let mut content: Vec<Part> = output.content.into_iter().map(|part| cut(agent, part, &mut full)).collect();
+    let limit = agent.kit.limits.result_chars;
+    let mut content = Vec::with_capacity(output.content.len());
+    for part in output.content {
+        let (part, whole) = cut(part, limit);
+        full = whole.as_ref().map(|whole| blob_id(whole)).or(full);
+        blobs.extend(whole);
+        content.push(part);
+    }
     for media in output.media {
-        let bytes = media.bytes.len() as u64;
-        let blob = spill(agent, media.bytes);
+        let (blob, bytes) = (blob_id(&media.bytes), media.bytes.len() as u64);
         content.push(Part::Image { blob, media_type: media.media_type, bytes });
+        blobs.push(media.bytes);
     }
     let record = ToolRecord {
         call: one.call.id.clone(),
@@ -35,27 +44,17 @@ pub(super) fn keep(
     };
     let mut bodies = vec![EventBody::ToolCompleted(record)];
     bodies.extend(output.todos.map(|items| EventBody::TodoUpdated { items }));
-    agent.append(Commit { bodies, run: agent.run_id(), ..Commit::default() });
+    agent.append(Commit { bodies, blobs, run: agent.run_id(), ..Commit::default() });
     rooftree_store::failpoint::reach("tool.answered");
 }
 
 /// A text a model should not read in one go: head and tail stay, the whole goes into a blob.
-fn cut(agent: &Agent, part: Part, full: &mut Option<BlobId>) -> Part {
-    let limit = agent.kit.limits.result_chars;
+fn cut(part: Part, limit: usize) -> (Part, Option<Vec<u8>>) {
     match part {
         Part::Text { text } if output::is_long(&text, limit) => {
-            let blob = blob_id(text.as_bytes());
-            let cut = output::cut(&text, limit, Some(&blob));
-            *full = Some(spill(agent, text.into_bytes()));
-            Part::text(cut.text)
+            let cut = output::cut(&text, limit, Some(&blob_id(text.as_bytes())));
+            (Part::text(cut.text), Some(text.into_bytes()))
         }
-        other => other,
+        other => (other, None),
     }
-}
-
-/// Stores bytes without waiting: the event that names them is queued behind them.
-fn spill(agent: &Agent, bytes: Vec<u8>) -> BlobId {
-    let blob = blob_id(&bytes);
-    agent.world.store().put_blob(bytes).later();
-    blob
 }

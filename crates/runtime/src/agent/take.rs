@@ -41,6 +41,7 @@ fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) {
     }
     // Whatever else waits at the boundary belongs into this run.
     agent.has_news = true;
+    rooftree_store::failpoint::reach("mail.taking");
     agent.append(commit);
 }
 

@@ -32,6 +32,21 @@ async fn a_rate_limit_is_waited_out_as_long_as_the_provider_says() {
 }
 
 #[tokio::test]
+async fn a_wait_survives_a_restart() {
+    let limit = fail(FaultKind::RateLimit).retry_after(Duration::from_secs(60));
+    let house = Plan::new([limit, say("never")]).build();
+    let session = house.post("hi").await;
+    house.saw(&session, "run.waiting").await;
+    let house = house.reopen(Plan::new([say("here I am")])).await;
+    house.recover().await;
+    house.clock.advance(Duration::from_secs(50));
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    assert!(house.model.requests().is_empty(), "it was asked again before the provider wanted to be");
+    house.clock.advance(Duration::from_secs(10));
+    assert_eq!(house.finished(&session).await.status, RunStatus::Completed);
+}
+
+#[tokio::test]
 async fn a_stream_that_breaks_off_is_asked_again_and_nothing_half_is_kept() {
     let house = Plan::new([fail(FaultKind::Cut).cut_after(3), say("whole")]).build();
     let session = house.post("hi").await;

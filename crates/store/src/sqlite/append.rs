@@ -3,12 +3,13 @@
 //! Invariant: nothing here is done unless fence and token are still the session's own, and
 //! an inbox item counts as taken only in the commit that holds its message.
 
-use rooftree_protocol::{Event, EventBody, Lane, RunId};
+use rooftree_protocol::{BlobId, Event, EventBody, Lane, RunId};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
+    blobs,
     claims::Proof,
     column,
     inbox::{self, Letter},
@@ -37,14 +38,17 @@ pub(crate) struct Sealed {
     batch: Batch,
     data: Vec<String>,
     letters: Vec<Letter>,
+    blobs: Vec<(BlobId, Vec<u8>)>,
 }
 
 impl Sealed {
     pub(crate) fn seal(mut batch: Batch) -> Result<Self, Error> {
         let letters =
             std::mem::take(&mut batch.posts).into_iter().map(Letter::seal).collect::<Result<_, _>>()?;
+        let named = |bytes: Vec<u8>| (chain::blob_id(&bytes), bytes);
+        let blobs = std::mem::take(&mut batch.blobs).into_iter().map(named).collect();
         let data = batch.events.iter().map(spell).collect::<Result<_, _>>()?;
-        Ok(Self { batch, data, letters })
+        Ok(Self { batch, data, letters, blobs })
     }
 }
 
@@ -64,6 +68,9 @@ fn spell(event: &Event) -> Result<String, Error> {
 pub(crate) fn append(connection: &Connection, proof: &Proof, sealed: &Sealed) -> Result<(), Error> {
     let batch = &sealed.batch;
     let mut place = hold(connection, proof)?;
+    for (name, bytes) in &sealed.blobs {
+        blobs::put(connection, name, bytes)?;
+    }
     take(connection, &mut place, batch)?;
     finish(&mut place, batch)?;
     for (event, data) in batch.events.iter().zip(&sealed.data) {

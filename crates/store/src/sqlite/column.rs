@@ -24,7 +24,8 @@ pub(crate) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// A limit as SQLite takes it.
+/// A limit as SQLite takes it. Statements say `LIMIT ?1 + 0`: a plain parameter there is part of
+/// the plan, so that every use of the statement would prepare it anew.
 pub(crate) fn limit(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -82,5 +83,22 @@ pub(crate) fn lane(lane: Lane) -> &'static str {
     match lane {
         Lane::Mail => "mail",
         Lane::Boundary => "boundary",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Connection, StatementStatus};
+
+    #[test]
+    fn a_limit_that_is_added_to_does_not_prepare_the_statement_anew() {
+        let connection = Connection::open_in_memory().unwrap();
+        for (sql, prepared_anew) in [("SELECT 1 LIMIT ?1", true), ("SELECT 1 LIMIT ?1 + 0", false)] {
+            let mut statement = connection.prepare(sql).unwrap();
+            for limit in 1..4 {
+                assert!(statement.exists([limit]).unwrap());
+            }
+            assert_eq!(statement.get_status(StatementStatus::RePrepare) > 0, prepared_anew, "{sql}");
+        }
     }
 }

@@ -20,15 +20,27 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// Hands out what was left, oldest first.
-pub(crate) fn take(connection: &Connection, proof: &Proof) -> Result<Vec<CommandRow>, Error> {
-    let number: i64 = connection
+/// Whether anything was left. Writes nothing.
+pub(crate) fn are_waiting(connection: &Connection, proof: &Proof) -> Result<bool, Error> {
+    let number = held(connection, proof)?;
+    let mut statement = connection.prepare_cached("SELECT 1 FROM command WHERE session = ?1 LIMIT 1")?;
+    Ok(statement.exists([number])?)
+}
+
+/// The session's row, if the claim still holds.
+fn held(connection: &Connection, proof: &Proof) -> Result<i64, Error> {
+    connection
         .prepare_cached("SELECT number FROM session WHERE id = ?1 AND fence = ?2 AND token = ?3")?
         .query_row(params![proof.session.as_str(), column::signed(proof.fence), proof.token], |row| {
             row.get(0)
         })
         .optional()?
-        .ok_or(Error::Fenced)?;
+        .ok_or(Error::Fenced)
+}
+
+/// Hands out what was left, oldest first.
+pub(crate) fn take(connection: &Connection, proof: &Proof) -> Result<Vec<CommandRow>, Error> {
+    let number = held(connection, proof)?;
     let mut taken = Vec::new();
     {
         let mut statement =

@@ -13,7 +13,7 @@ use nix::sys::statfs::{CODA_SUPER_MAGIC, FsType, NFS_SUPER_MAGIC, SMB_SUPER_MAGI
 use rusqlite::{Connection, OpenFlags};
 
 use super::{failure::is_busy, schema};
-use crate::Error;
+use crate::{Error, failpoint};
 
 /// File systems of other machines, where SQLite's locks cannot be trusted. The last two are
 /// CIFS and SMB2, which the kernel tells apart from the old SMB.
@@ -44,6 +44,10 @@ pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
     if version < schema::VERSION {
         patiently(|| connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)))?;
         schema::migrate(&mut connection)?;
+    }
+    if let Some(room) = failpoint::room() {
+        let used: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+        connection.query_row(&format!("PRAGMA max_page_count = {}", used + room), [], |_| Ok(()))?;
     }
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)

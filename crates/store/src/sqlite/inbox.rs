@@ -104,12 +104,11 @@ pub(crate) fn waiting(
     lane: Lane,
     limit: usize,
 ) -> Result<Vec<InboxItem>, Error> {
-    sessions::place(connection, session)?;
     // One statement, so that the counter and the items are of the same moment.
     let mut statement = connection.prepare_cached(
         "SELECT i.position, i.key, i.message FROM session s JOIN inbox i ON i.session = s.number AND i.lane = ?2
          WHERE s.id = ?1 AND i.position > CASE ?2 WHEN 'mail' THEN s.mail_taken ELSE s.boundary_taken END
-         ORDER BY i.position LIMIT ?3",
+         ORDER BY i.position LIMIT ?3 + 0",
     )?;
     let mut rows = statement.query(params![session.as_str(), column::lane(lane), column::limit(limit)])?;
     let mut items = Vec::new();
@@ -120,6 +119,10 @@ pub(crate) fn waiting(
             key: row.get("key")?,
             message: serde_json::from_str(&row.get::<_, String>("message")?)?,
         });
+    }
+    if items.is_empty() {
+        // Nothing there, or nobody: that is not the same.
+        sessions::place(connection, session)?;
     }
     Ok(items)
 }

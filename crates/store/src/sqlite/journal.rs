@@ -67,7 +67,7 @@ fn read(
 ) -> Result<(), Error> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, ts, run, parent_run, type, data FROM journal
-         WHERE session = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4",
+         WHERE session = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4 + 0",
     )?;
     let mut rows = statement.query(params![
         stretch.number,
@@ -75,14 +75,19 @@ fn read(
         column::signed(stretch.upto),
         column::limit(limit)
     ])?;
+    let mut spelled = String::new();
     while let Some(row) = rows.next()? {
-        events.push(event(row, stretch)?);
+        events.push(event(row, stretch, &mut spelled)?);
     }
     Ok(())
 }
 
-fn event(row: &Row<'_>, stretch: &Stretch) -> Result<Event, Error> {
-    let (name, data): (String, String) = (row.get("type")?, row.get("data")?);
+/// `spelled` only lends its memory: a long journal is read row after row.
+fn event(row: &Row<'_>, stretch: &Stretch, spelled: &mut String) -> Result<Event, Error> {
+    spelled.clear();
+    for piece in [r#"{"type":""#, text(row, "type")?, r#"","data":"#, text(row, "data")?, "}"] {
+        spelled.push_str(piece);
+    }
     Ok(Event {
         v: VERSION,
         id: Some(column::count(row, "seq")?),
@@ -91,8 +96,12 @@ fn event(row: &Row<'_>, stretch: &Stretch) -> Result<Event, Error> {
         run: column::id(row, "run", RunId::parse)?,
         parent_run: column::id(row, "parent_run", RunId::parse)?,
         agent: stretch.agent.clone(),
-        body: serde_json::from_str(&format!(r#"{{"type":"{name}","data":{data}}}"#))?,
+        body: serde_json::from_str(spelled)?,
     })
+}
+
+fn text<'r>(row: &'r Row<'_>, column: &str) -> Result<&'r str, Error> {
+    row.get_ref(column)?.as_str().map_err(|error| Error::Failed(format!("read {column}: {error}")))
 }
 
 /// The hash of the event numbered `at` in a (possibly forked) journal; empty before the first.

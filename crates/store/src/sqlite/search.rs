@@ -39,7 +39,7 @@ pub(crate) fn search(connection: &Connection, words: &str, limit: usize) -> Resu
     let mut statement = connection.prepare_cached(
         "SELECT j.session, j.seq, snippet(journal_search, 0, '[', ']', '…', 16) AS snippet
          FROM journal_search JOIN journal j ON j.id = journal_search.rowid JOIN session s ON s.number = j.session
-         WHERE journal_search MATCH ?1 AND s.deleted_at IS NULL ORDER BY rank, j.id DESC LIMIT ?2",
+         WHERE journal_search MATCH ?1 AND s.deleted_at IS NULL ORDER BY rank, j.id DESC LIMIT ?2 + 0",
     )?;
     let mut rows = statement.query(params![wanted, column::limit(limit)])?;
     let mut hits = Vec::new();

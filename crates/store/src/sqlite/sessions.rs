@@ -181,7 +181,7 @@ pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Ve
              AND (:parent IS NULL OR s.parent_session = :parent)
              AND (:cwd IS NULL OR s.cwd = :cwd)
              AND (:top_level IS NULL OR (s.parent_session IS NULL) = :top_level)
-         ORDER BY s.updated_at DESC, s.number DESC LIMIT :limit"
+         ORDER BY s.updated_at DESC, s.number DESC LIMIT :limit + 0"
     ))?;
     let mut rows = statement.query(named_params! {
         ":deleted": filter.deleted,

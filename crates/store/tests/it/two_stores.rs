@@ -63,3 +63,17 @@ async fn a_watcher_hears_of_the_other_stores_commits() {
     }
     drop(one);
 }
+
+#[tokio::test]
+async fn asking_for_commands_that_are_not_there_waits_for_no_writer() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("rooftree.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let id = open(&store, 1).await;
+    let claim = scene::claim(&store, &id).await;
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(store.take_commands(&claim).await.unwrap().is_empty());
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_sound(&store).await;
+}

@@ -7,35 +7,28 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::scenario::Extent;
+
 /// Entries that can be looked through while somebody waits.
 const MANY: usize = 20_000;
 /// Time to find that out.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// How much there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
-    Usual,
-    Huge,
-}
-
-impl Size {
-    /// Counts until it knows. What cannot be read does not count: no tool will read it either.
-    pub fn of(directory: &Path) -> Self {
-        let since = Instant::now();
-        let mut count = 0;
-        let mut rest = VecDeque::from([directory.to_owned()]);
-        while let Some(place) = rest.pop_front() {
-            for entry in fs::read_dir(place).into_iter().flatten().flatten() {
-                count += 1;
-                if count > MANY || since.elapsed() > PATIENCE {
-                    return Self::Huge;
-                }
-                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    rest.push_back(entry.path());
-                }
+/// Counts until it knows. What cannot be read does not count: no tool will read it either.
+pub fn extent(directory: &Path) -> Extent {
+    let since = Instant::now();
+    let mut count = 0;
+    let mut rest = VecDeque::from([directory.to_owned()]);
+    while let Some(place) = rest.pop_front() {
+        for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+            count += 1;
+            if count > MANY || since.elapsed() > PATIENCE {
+                return Extent::Top;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                rest.push_back(entry.path());
             }
         }
-        Self::Usual
     }
+    Extent::All
 }

@@ -4,7 +4,11 @@ use anstyle::AnsiColor;
 use serde::Serialize;
 
 use super::check::{Check, Group, Verdict};
-use crate::terminal::{clean::clean_line, wording::counted};
+use crate::{
+    table::Look,
+    terminal::{clean::clean_line, wording::counted},
+    wording::wrapped,
+};
 
 const GROUPS: [(Group, &str); 4] = [
     (Group::Environment, "Environment"),
@@ -37,21 +41,20 @@ impl<'a> Summary<'a> {
 }
 
 /// The report for people.
-pub fn text(checks: &[Check], colours: bool) -> String {
+pub fn text(checks: &[Check], look: Look) -> String {
     let mut text = format!("rooftree {} — doctor\n", env!("CARGO_PKG_VERSION"));
     let needs_somebody = |check: &&Check| matches!(check.verdict, Verdict::Failure | Verdict::Warning);
     let mut notes: Vec<&Check> = checks.iter().filter(needs_somebody).collect();
     notes.sort_by_key(|check| check.verdict != Verdict::Failure);
     if !notes.is_empty() {
         text += "Notes\n";
-        notes.iter().for_each(|check| text += &line(check, colours));
+        notes.iter().for_each(|check| text += &line(check, look));
     }
     for (group, title) in GROUPS {
         let mut of_group = checks.iter().filter(|check| check.group == group).peekable();
         if of_group.peek().is_some() {
             text += &format!("{title}\n");
-            // The fix is told once, in the notes.
-            of_group.for_each(|check| text += &line(&Check { fix: None, ..check.clone() }, colours));
+            of_group.for_each(|check| text += &line(&told_once(check), look));
         }
     }
     let summary = Summary::of(checks);
@@ -64,9 +67,25 @@ pub fn text(checks: &[Check], colours: bool) -> String {
     )
 }
 
-fn line(check: &Check, colours: bool) -> String {
+/// The fix of what is in the notes is told there.
+fn told_once(check: &Check) -> Check {
+    match check.verdict {
+        Verdict::Failure | Verdict::Warning => Check { fix: None, ..check.clone() },
+        Verdict::Good | Verdict::Absent => check.clone(),
+    }
+}
+
+fn line(check: &Check, look: Look) -> String {
     let fix = check.fix.as_ref().map(|fix| format!(" — {}", clean_line(fix))).unwrap_or_default();
-    format!("  {} {:<11} {}{fix}\n", sign(check.verdict, colours), check.name, clean_line(&check.words))
+    let words = format!("{}{fix}", clean_line(&check.words));
+    format!("  {} {:<11} {}", sign(check.verdict, look.colours), check.name, hanging(&words, 16, look))
+}
+
+/// Words after so many columns; what does not fit goes on below them.
+pub fn hanging(words: &str, columns: usize, look: Look) -> String {
+    let width = look.width.map(|width| width.saturating_sub(columns).max(20));
+    let below = format!("\n{}", " ".repeat(columns));
+    wrapped(words, width).trim_end().replace('\n', &below) + "\n"
 }
 
 /// A sign that can be told apart without its colour.
@@ -92,7 +111,7 @@ mod tests {
             Group::Storage.warning("space", "1 MB free").fix("free some"),
             Group::Models.failure("default", "no provider `x`").fix("name another"),
         ];
-        let report = text(&checks, false);
+        let report = text(&checks, Look::default());
         let lines: Vec<&str> = report.lines().skip(1).collect();
         assert_eq!(
             lines,

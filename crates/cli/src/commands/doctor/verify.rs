@@ -1,17 +1,18 @@
 //! Reads the whole database and checks every promise it makes. Changes nothing, and works
 //! while others write.
 
-use std::io::{self, IsTerminal};
-
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_store::{SqliteStore, Store, verify::Report};
 use serde_json::json;
 
-use super::{check::Verdict, page::sign};
+use super::{
+    check::Verdict,
+    page::{hanging, sign},
+};
 use crate::{
     environment::Environment,
     exit::Exit,
-    output,
+    listing, output,
     terminal::{clean::clean_line, wording::counted},
     wording::place,
 };
@@ -46,27 +47,25 @@ fn damaged(error: &rooftree_store::Error) -> Problem {
 }
 
 fn page(environment: &Environment, report: &Report) -> String {
-    let colours = environment.colours(io::stdout().is_terminal());
+    let look = listing::look(environment);
     let mut text = format!("rooftree {} — doctor verify\n", env!("CARGO_PKG_VERSION"));
     let looked_at: Vec<String> =
         report.counted.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    text += &format!("Counted  {}  in {}\n", looked_at.join(" · "), place(&environment.database));
+    let looked_at = format!("{} in {}", looked_at.join(" · "), place(&environment.database));
+    text += &format!("Counted  {}", hanging(&looked_at, 9, look));
     text += "Checked\n";
     for promise in &report.checked {
         let name = promise.split(':').next().unwrap_or_default();
         let is_kept = report.violations.iter().all(|violation| violation.invariant != name);
         let verdict = if is_kept { Verdict::Good } else { Verdict::Failure };
-        text += &format!("  {} {promise}\n", sign(verdict, colours));
+        text += &format!("  {} {}", sign(verdict, look.colours), hanging(promise, 4, look));
     }
     if !report.violations.is_empty() {
         text += "Violations\n";
         for violation in &report.violations {
-            let (place, what) = (clean_line(&violation.place), clean_line(&violation.what));
-            text += &format!(
-                "  {} {:<3} {place}: {what}\n",
-                sign(Verdict::Failure, colours),
-                violation.invariant
-            );
+            let words = format!("{} {}: {}", violation.invariant, violation.place, violation.what);
+            let sign = sign(Verdict::Failure, look.colours);
+            text += &format!("  {sign} {}", hanging(&clean_line(&words), 4, look));
         }
     }
     text + &format!("{}\n", counted(report.violations.len() as u64, "violation"))

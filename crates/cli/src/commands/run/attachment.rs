@@ -24,11 +24,14 @@ impl Attachment {
         let place = directory.join(path);
         let refused = |why: String| usage(format!("cannot attach {name}")).cause(why);
         let metadata = fs::metadata(&place).map_err(|error| {
-            refused(error.to_string()).fix("check the path; words that begin with @ go inside the prompt's quotes")
+            refused(error.to_string())
+                .fix("check the path; words that begin with @ go inside the prompt's quotes")
         })?;
         let limit = Limits::default().attachment_bytes;
         if metadata.is_dir() {
-            return Err(refused("it is a directory".into()).fix("name its files, or let the agent look with -C DIR"));
+            return Err(
+                refused("it is a directory".into()).fix("name its files, or let the agent look with -C DIR")
+            );
         }
         if !metadata.is_file() {
             return Err(refused("it is not a regular file".into()));
@@ -48,7 +51,10 @@ impl Attachment {
             && !text.contains('\0')
         {
             let name = self.name.replace('"', "'");
-            return Ok(Part::text(format!("<file name=\"{name}\">\n{}\n</file>", text.trim_end_matches('\n'))));
+            return Ok(Part::text(format!(
+                "<file name=\"{name}\">\n{}\n</file>",
+                text.trim_end_matches('\n')
+            )));
         }
         let (media_type, bytes) = (media_type(&self.bytes), self.bytes.len() as u64);
         let blob = store.put_blob(self.bytes).await.map_err(|error| error.problem())?;

@@ -73,7 +73,8 @@ async fn start_known(handle: &Handle, id: &SessionId, errand: Errand) -> Result<
     let mut watch = Watch::default();
     match errand {
         Errand::Post(parts) => {
-            let (_, message) = post(handle, Address::Id { id: id.clone() }, parts, None, Delivery::Queue).await?;
+            let (_, message) =
+                post(handle, Address::Id { id: id.clone() }, parts, None, Delivery::Queue).await?;
             watch.await_message(message);
         }
         Errand::Resume => {
@@ -139,7 +140,10 @@ async fn held_elsewhere(handle: &Handle, id: &SessionId) -> Result<Option<String
     let owner = handle.store().owner(id).await.map_err(|error| error.problem())?;
     let owner = owner.filter(|owner| *owner != us && !owner.is_dead_for(&us));
     Ok(owner.map(|owner| {
-        format!("process {} on {} is at work on this session; what you say is queued and followed", owner.pid, owner.host)
+        format!(
+            "process {} on {} is at work on this session; what you say is queued and followed",
+            owner.pid, owner.host
+        )
     }))
 }
 

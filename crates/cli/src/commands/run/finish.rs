@@ -1,21 +1,43 @@
 //! Says what came of it: the answer, what was refused, what it cost, how to go on.
 
-use rooftree_protocol::{ErrorCode, Event, EventBody, Problem, RunStatus, SessionId, Usage, event::RunEnd};
+use rooftree_protocol::{
+    ErrorCode, Event, EventBody, Problem, RunStatus, Session, SessionId, Usage, event::RunEnd,
+};
 use rooftree_runtime::Runtime;
 
-use super::{
-    Asked,
-    follow::{Ended, Following},
-    outcome::Outcome,
-};
+use super::{Asked, outcome::Outcome, report::Report, watch::Watch};
 use crate::{
     exit::{Asking, Exit},
     failure,
     terminal::{
+        self,
         line::{Line, Look},
+        view::View,
         wording,
     },
 };
+
+/// How following ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// All that was asked for is done.
+    Done,
+    /// Somebody wants to leave without waiting.
+    AtOnce(Exit),
+    /// The program is told to end; the run can go on later.
+    Paused(Exit),
+}
+
+/// A run that was followed to where it is left.
+pub struct Followed<'a> {
+    pub asking: Asked,
+    pub session: Session,
+    pub watch: Watch,
+    pub view: Box<dyn View>,
+    pub report: &'a mut Report,
+    /// Why the run was told to stop: the number to leave with.
+    pub stopping: Option<Exit>,
+}
 
 /// How the program leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,48 +69,48 @@ impl Left {
 }
 
 /// Says it on both streams.
-pub fn finish(mut following: Following<'_>, ended: Ended) -> Result<Left, Problem> {
-    following.view.finish();
-    let outcome = outcome(&following, &ended);
+pub fn finish(mut followed: Followed<'_>, ended: Ended) -> Result<Left, Problem> {
+    followed.view.finish();
+    let outcome = outcome(&followed, &ended);
     if let Some(outcome) = &outcome {
-        let shown = following.view.has_shown_answer();
-        following.report.result(outcome, shown)?;
+        let shown = followed.view.has_shown_answer();
+        followed.report.result(outcome, shown)?;
     }
     let mut lines = Vec::new();
     if let Some(outcome) = &outcome {
-        if following.asking == Asked::Nobody {
+        if followed.asking == Asked::Nobody {
             lines.extend(wording::denials(&outcome.end.denials));
         }
         if let Some(problem) = &outcome.end.error {
             lines.extend(failure::in_words(problem).lines().map(|line| Line::of(Look::Bad, line)));
         }
-        lines.push(wording::summary(&outcome.end, &following.session.id));
+        lines.extend(wording::summary(&outcome.end, &followed.session.id, terminal::width()));
     }
-    lines.push(last_words(&following, &ended, outcome.as_ref()));
-    following.view.conclude(&lines);
+    lines.push(last_words(&followed, &ended, outcome.as_ref()));
+    followed.view.conclude(&lines);
     let exit = match (&ended, &outcome) {
-        _ if following.report.is_closed() => Exit::CLOSED_PIPE,
+        _ if followed.report.is_closed() => Exit::CLOSED_PIPE,
         (Ended::AtOnce(exit) | Ended::Paused(exit), _) => *exit,
         (Ended::Done, Some(outcome)) => outcome.exit,
         (Ended::Done, None) => Exit::DONE,
     };
     let manner = if matches!(ended, Ended::AtOnce(_)) { Manner::AtOnce } else { Manner::InOrder };
-    Ok(Left { exit, session: following.session.id.clone(), manner })
+    Ok(Left { exit, session: followed.session.id.clone(), manner })
 }
 
 /// The end of the run; one that was left has none yet and is told as interrupted.
-fn outcome(following: &Following<'_>, ended: &Ended) -> Option<Outcome> {
-    let asking = if following.asking == Asked::Nobody { Asking::Nobody } else { Asking::Somebody };
-    let watch = &following.watch;
+fn outcome(followed: &Followed<'_>, ended: &Ended) -> Option<Outcome> {
+    let asking = if followed.asking == Asked::Nobody { Asking::Nobody } else { Asking::Somebody };
+    let watch = &followed.watch;
     let (run, end, exit) = match (ended, &watch.ended) {
         (Ended::Done, None) => return None,
         (Ended::Done, Some((run, end))) => {
-            (Some(run.clone()), end.clone(), following.stopping.unwrap_or(Exit::for_run(end, asking)))
+            (Some(run.clone()), end.clone(), followed.stopping.unwrap_or(Exit::for_run(end, asking)))
         }
-        (Ended::AtOnce(exit) | Ended::Paused(exit), _) => (watch.run().cloned(), left(watch.text.clone(), &watch.by_model), *exit),
+        (Ended::AtOnce(exit) | Ended::Paused(exit), _) => (watch.run().cloned(), left(watch), *exit),
     };
     Some(Outcome {
-        session: following.session.clone(),
+        session: followed.session.clone(),
         run,
         model: watch.model.clone(),
         by_model: watch.by_model.clone(),
@@ -97,32 +119,36 @@ fn outcome(following: &Following<'_>, ended: &Ended) -> Option<Outcome> {
     })
 }
 
-fn left(text: String, by_model: &std::collections::BTreeMap<String, Usage>) -> RunEnd {
-    let usage = by_model.values().fold(Usage::none(), |mut sum, used| {
+fn left(watch: &Watch) -> RunEnd {
+    let usage = watch.by_model.values().fold(Usage::none(), |mut sum, used| {
         sum += *used;
         sum
     });
     RunEnd {
         status: RunStatus::Interrupted,
-        text,
-        turns: 0,
-        calls: 0,
+        text: watch.so_far.text.clone(),
+        turns: watch.so_far.turns,
+        calls: watch.so_far.calls,
         usage,
-        duration_ms: 0,
+        duration_ms: watch.so_far.milliseconds(),
         files: Vec::new(),
         denials: Vec::new(),
         error: None,
     }
 }
 
-fn last_words(following: &Following<'_>, ended: &Ended, outcome: Option<&Outcome>) -> Line {
-    let id = &following.session.id;
+fn last_words(followed: &Followed<'_>, ended: &Ended, outcome: Option<&Outcome>) -> Line {
+    let id = &followed.session.id;
     let resume = format!("rooftree run -s {}", wording::short(id));
     let words = match (ended, outcome) {
         (Ended::Paused(_), _) => format!("  the run is kept; it goes on with: {resume}"),
-        (Ended::AtOnce(_), _) if following.watch.is_working() => format!("  left at once; it goes on with: {resume}"),
+        (Ended::AtOnce(_), _) if followed.watch.is_working() => {
+            format!("  left at once; it goes on with: {resume}")
+        }
         (Ended::AtOnce(_), _) => format!("  your message stays queued; follow it with: {resume}"),
-        (Ended::Done, None) => format!("nothing is unfinished; say something with: {}", wording::how_to_continue(id)),
+        (Ended::Done, None) => {
+            format!("nothing is unfinished; say something with: {}", wording::how_to_continue(id))
+        }
         (Ended::Done, Some(_)) => format!("  go on with: {}", wording::how_to_continue(id)),
     };
     Line::of(Look::Dim, words)

@@ -1,7 +1,8 @@
 //! Follows a run until it is done, stopped or left, and lets whoever watches answer and steer.
 
 use rooftree_protocol::{
-    Answer, Command, Event, EventBody, Part, PermissionDecision, PermissionId, PermissionScope, Problem, Session,
+    Answer, Command, Event, EventBody, Part, PermissionDecision, PermissionId, PermissionScope, Problem,
+    Session,
     command::{Address, Delivery},
     event::{self, NoticeLevel},
 };
@@ -11,7 +12,7 @@ use super::{
     Asked, InputFormat,
     asker::Asker,
     begin::{self, Begun, Errand},
-    finish::{self, Left},
+    finish::{self, Ended, Followed, Left},
     input::{self, Typed, Wish},
     report::Report,
     sources::{Happening, Sources},
@@ -34,17 +35,6 @@ pub struct Job {
     pub input: InputFormat,
     /// What people should know before anything else.
     pub remarks: Vec<String>,
-}
-
-/// How following ended.
-#[derive(Debug)]
-pub enum Ended {
-    /// All that was asked for is done.
-    Done,
-    /// Somebody wants to leave without waiting.
-    AtOnce(Exit),
-    /// The program is told to end; the run can go on later.
-    Paused(Exit),
 }
 
 /// Follows; says with which number to leave, and how.
@@ -77,24 +67,25 @@ pub async fn follow(
         following.remark(remark);
     }
     let ended = following.until_over().await?;
-    finish::finish(following, ended)
+    let Following { asking, session, watch, view, report, stopping, .. } = following;
+    finish::finish(Followed { asking, session, watch, view, report, stopping }, ended)
 }
 
 /// A run being followed.
-pub struct Following<'a> {
+struct Following<'a> {
     handle: Handle,
     sources: Sources,
-    pub asking: Asked,
-    pub session: Session,
-    pub watch: Watch,
-    pub view: Box<dyn View>,
-    pub report: &'a mut Report,
+    asking: Asked,
+    session: Session,
+    watch: Watch,
+    view: Box<dyn View>,
+    report: &'a mut Report,
     asker: Asker,
     /// Questions a program has not answered.
     questions: Vec<PermissionId>,
     input_open: bool,
     /// Why the run was told to stop: the number to leave with.
-    pub stopping: Option<Exit>,
+    stopping: Option<Exit>,
 }
 
 impl Following<'_> {
@@ -110,7 +101,10 @@ impl Following<'_> {
                     }
                 }
                 Happening::Typed(typed) => self.heed(typed).await?,
-                Happening::Tick => self.view.tick(),
+                Happening::Tick => {
+                    self.report.look();
+                    self.view.tick();
+                }
                 Happening::Terminate => return Ok(Ended::Paused(Exit::TERMINATED)),
                 Happening::HangUp => return Ok(Ended::Paused(Exit::HUNG_UP)),
                 Happening::Interrupt => {
@@ -150,7 +144,9 @@ impl Following<'_> {
         }
         self.report.event(event);
         match self.watch.take(event) {
-            Step::OtherBegun(title) => self.remark(&format!("an earlier message is worked on first: {title}")),
+            Step::OtherBegun(title) => {
+                self.remark(&format!("an earlier message is worked on first: {title}"))
+            }
             Step::Nothing | Step::Begun | Step::Ended => {}
         }
         self.view.show(event);

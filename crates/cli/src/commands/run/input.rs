@@ -102,7 +102,9 @@ mod tests {
 
     #[test]
     fn a_wrong_line_says_what_is_wrong() {
-        for (line, words) in [("{", "EOF"), (r#"{"type":"dance"}"#, "unknown variant `dance`"), ("\u{fffd}", "begins with")] {
+        for (line, words) in
+            [("{", "EOF"), (r#"{"type":"dance"}"#, "unknown variant `dance`"), ("\u{fffd}", "begins with")]
+        {
             let said = Wish::parse(line.as_bytes()).unwrap_err();
             assert!(said.contains(words), "{said}");
         }

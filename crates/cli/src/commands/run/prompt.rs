@@ -2,9 +2,10 @@
 
 use std::{
     ffi::OsStr,
-    io::{IsTerminal, Read},
+    io::{IsTerminal, Read, Write},
     os::unix::ffi::OsStrExt,
     path::Path,
+    time::Duration,
 };
 
 use rooftree_protocol::{Limits, Part, Problem};
@@ -12,6 +13,9 @@ use rooftree_store::Store;
 
 use super::{Arguments, InputFormat, attachment::Attachment, usage};
 use crate::environment::Environment;
+
+/// How long standard input may keep silent before it is said that it is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What there is to say.
 #[derive(Debug)]
@@ -86,18 +90,29 @@ fn reads_input(arguments: &Arguments, environment: &Environment, dash: bool) -> 
     arguments.input_format == InputFormat::Text && (dash || piped)
 }
 
+/// Reads all of it. Whoever left a pipe open by mistake is told what is being waited for.
 fn read_input() -> Result<String, Problem> {
     let limit = Limits::default().attachment_bytes;
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes);
-    match read {
-        Ok(count) if count as u64 > limit => Err(usage(format!("standard input is longer than {limit} bytes"))
-            .fix("put it into a file and attach it with @FILE, or let the agent read it")),
+    let (tx, rx) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
         // A closed standard input is an empty one.
-        Err(_) => Ok(String::new()),
-        Ok(_) => String::from_utf8(bytes)
-            .map_err(|_| usage("standard input is not text").fix("attach it instead: @FILE")),
+        let _ = std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes);
+        let _ = tx.send(bytes);
+    });
+    let bytes = rx.recv_timeout(PATIENCE).or_else(|_| {
+        let _ = writeln!(
+            std::io::stderr(),
+            "reading standard input until it ends (--no-input leaves it alone) …"
+        );
+        rx.recv()
+    });
+    let bytes = bytes.unwrap_or_default();
+    if bytes.len() as u64 > limit {
+        return Err(usage(format!("standard input is longer than {limit} bytes"))
+            .fix("put it into a file and attach it with @FILE, or let the agent read it"));
     }
+    String::from_utf8(bytes).map_err(|_| usage("standard input is not text").fix("attach it instead: @FILE"))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::{
 };
 
 use rooftree_protocol::{ErrorCode, Event, EventBody, Problem};
+use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::Value;
 
 use super::{
@@ -39,12 +40,28 @@ impl Report {
 
     /// Writes only the answer.
     pub fn of_text() -> Self {
-        Self { format: OutputFormat::Text, with_deltas: false, last_message: None, closed: false, done: false }
+        Self {
+            format: OutputFormat::Text,
+            with_deltas: false,
+            last_message: None,
+            closed: false,
+            done: false,
+        }
     }
 
     /// Whether nobody reads any more.
     pub fn is_closed(&self) -> bool {
         self.closed
+    }
+
+    /// Looks whether a reader of events is still there, also while there is nothing to write.
+    pub fn look(&mut self) {
+        if self.format == OutputFormat::StreamJson && !self.closed {
+            let out = rustix::stdio::stdout();
+            let mut watched = [PollFd::new(&out, PollFlags::empty())];
+            let now = rustix::event::Timespec::default();
+            self.closed = poll(&mut watched, Some(&now)).is_ok_and(|found| found > 0);
+        }
     }
 
     /// Something happened.

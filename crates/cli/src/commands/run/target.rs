@@ -5,10 +5,10 @@ use rooftree_runtime::Definitions;
 use rooftree_store::{SessionFilter, SessionPatch, Store};
 
 use super::{Arguments, usage};
-use crate::environment::Environment;
-
-/// Ends of ids shorter than this are not accepted: they would soon mean another session.
-const SHORTEST_END: usize = 4;
+use crate::{
+    commands::sessions::find::{self, Among},
+    environment::Environment,
+};
 
 /// The session a message goes to.
 #[derive(Debug)]
@@ -18,9 +18,13 @@ pub enum Target {
 }
 
 /// Finds it; opens nothing.
-pub async fn find(arguments: &Arguments, environment: &Environment, store: &dyn Store) -> Result<Target, Problem> {
+pub async fn find(
+    arguments: &Arguments,
+    environment: &Environment,
+    store: &dyn Store,
+) -> Result<Target, Problem> {
     let session = match &arguments.session {
-        Some(name) => Some(called(name, store).await?),
+        Some(name) => Some(find::session(store, name, Among::Live).await?),
         None if arguments.latest => Some(latest(environment, store).await?),
         None => None,
     };
@@ -40,7 +44,11 @@ pub async fn find(arguments: &Arguments, environment: &Environment, store: &dyn 
 
 impl Target {
     /// The model that will be used: the one named now, the session's, the definition's, the default.
-    pub fn model(&self, named: Option<&ModelChoice>, default: Option<&ModelChoice>) -> Result<ModelChoice, Problem> {
+    pub fn model(
+        &self,
+        named: Option<&ModelChoice>,
+        default: Option<&ModelChoice>,
+    ) -> Result<ModelChoice, Problem> {
         let (agent, own) = match self {
             Self::New(new) => (&new.agent, None),
             Self::Known(session) => (&session.agent, session.model.as_deref().map(str::parse).transpose()?),
@@ -58,7 +66,9 @@ impl Target {
         store: &dyn Store,
     ) -> Result<Self, Problem> {
         match (self, named) {
-            (Self::New(new), named) => Ok(Self::New(NewSession { model: named.or_else(|| default.cloned()), ..new })),
+            (Self::New(new), named) => {
+                Ok(Self::New(NewSession { model: named.or_else(|| default.cloned()), ..new }))
+            }
             (Self::Known(session), Some(model)) => {
                 let patch = SessionPatch { model: Some(Some(model.to_string())), ..SessionPatch::default() };
                 let session = store.update(&session.id, patch).await.map_err(|error| error.problem())?;
@@ -74,27 +84,6 @@ fn no_model(agent: &str) -> Problem {
     Problem::new(ErrorCode::Unauthorized, format!("no usable model for agent `{agent}`"))
         .cause(format!("none was named\n({looked})"))
         .fix("rooftree run -m scripted/FILE.toml …   works without a key\nrooftree demo   shows it at work")
-}
-
-async fn called(name: &str, store: &dyn Store) -> Result<Session, Problem> {
-    let filter = SessionFilter { called: Some(name.to_owned()), limit: 3, ..SessionFilter::default() };
-    let mut found = store.sessions(filter).await.map_err(|error| error.problem())?;
-    let is_named = |session: &Session| session.name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name));
-    if let Some(at) = found.iter().position(is_named) {
-        return Ok(found.swap_remove(at));
-    }
-    let missing = || {
-        Problem::new(ErrorCode::SessionNotFound, format!("there is no session `{name}`"))
-            .fix("rooftree sessions list shows what there is")
-    };
-    if name.len() < SHORTEST_END {
-        return Err(missing().cause(format!("the end of an id must have at least {SHORTEST_END} characters")));
-    }
-    match (found.pop(), found.is_empty()) {
-        (Some(only), true) => Ok(only),
-        (Some(_), false) => Err(usage(format!("several sessions end with `{name}`")).fix("write more of the id")),
-        (None, _) => Err(missing()),
-    }
 }
 
 async fn latest(environment: &Environment, store: &dyn Store) -> Result<Session, Problem> {

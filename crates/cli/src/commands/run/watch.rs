@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rooftree_protocol::{Event, EventBody, MessageId, RunId, Usage, event::RunEnd};
+use rooftree_protocol::{Event, EventBody, MessageId, RunId, Timestamp, Usage, event::RunEnd};
 
 /// What is waited for and what came of it.
 #[derive(Debug, Default)]
@@ -19,8 +19,40 @@ pub struct Watch {
     pub model: String,
     /// What each model used.
     pub by_model: BTreeMap<String, Usage>,
+    /// What has been done so far, for a run that is left before its end.
+    pub so_far: SoFar,
+}
+
+/// A run up to now.
+#[derive(Debug, Default)]
+pub struct SoFar {
     /// The last thing said.
     pub text: String,
+    pub turns: u32,
+    pub calls: u32,
+    since: Option<Timestamp>,
+    until: Timestamp,
+}
+
+impl SoFar {
+    /// How long it has taken, from the first event to the last.
+    pub fn milliseconds(&self) -> u64 {
+        let lasted = self.until.since(self.since.unwrap_or(self.until));
+        u64::try_from(lasted.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn take(&mut self, event: &Event) {
+        self.since.get_or_insert(event.ts);
+        self.until = event.ts;
+        match &event.body {
+            EventBody::MessageCompleted(reply) => {
+                self.text.clone_from(&reply.text);
+                self.turns += 1;
+            }
+            EventBody::ToolCompleted(_) => self.calls += 1,
+            _ => {}
+        }
+    }
 }
 
 /// What an event means to whoever waits.
@@ -67,17 +99,25 @@ impl Watch {
 
     /// Takes an event in.
     pub fn take(&mut self, event: &Event) -> Step {
+        self.so_far.take(event);
         match (&event.body, &event.run) {
             (EventBody::RunStarted { message, model, title, .. }, Some(run)) => {
                 self.model.clone_from(model);
-                if self.entered(message, run) || self.any { Step::Begun } else { Step::OtherBegun(title.clone()) }
+                if self.entered(message, run) || self.any {
+                    Step::Begun
+                } else {
+                    Step::OtherBegun(title.clone())
+                }
             }
             (EventBody::MessageUser { message, .. }, Some(run)) => {
-                if self.entered(&message.id, run) { Step::Begun } else { Step::Nothing }
+                if self.entered(&message.id, run) {
+                    Step::Begun
+                } else {
+                    Step::Nothing
+                }
             }
             (EventBody::MessageCompleted(reply), _) => {
                 self.model.clone_from(&reply.model);
-                self.text.clone_from(&reply.text);
                 *self.by_model.entry(reply.model.clone()).or_insert_with(Usage::none) += reply.usage;
                 Step::Nothing
             }
@@ -89,6 +129,7 @@ impl Watch {
             (EventBody::RunCompleted(_), _) => {
                 // What others had asked for is not part of our account.
                 self.by_model.clear();
+                self.so_far = SoFar::default();
                 Step::Nothing
             }
             _ => Step::Nothing,
@@ -108,7 +149,7 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
-    use rooftree_protocol::{RunStatus, SessionId, Timestamp, event::RunMode};
+    use rooftree_protocol::{RunStatus, SessionId, event::RunMode};
 
     use super::*;
 
@@ -127,7 +168,16 @@ mod tests {
 
     fn started(run: u128, message: u128) -> Event {
         let message = MessageId::from_entropy(message);
-        event(run, EventBody::RunStarted { mode: RunMode::Main, message, model: "m".into(), title: "t".into(), depth: 0 })
+        event(
+            run,
+            EventBody::RunStarted {
+                mode: RunMode::Main,
+                message,
+                model: "m".into(),
+                title: "t".into(),
+                depth: 0,
+            },
+        )
     }
 
     fn completed(run: u128) -> Event {

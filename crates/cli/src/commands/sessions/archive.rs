@@ -7,7 +7,7 @@
 pub mod directory;
 pub mod reading;
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{borrow::Cow, collections::BTreeSet, path::Path};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rooftree_protocol::{BlobId, Event, EventBody, Part, Problem, Session};
@@ -49,6 +49,15 @@ struct BlobLine {
     id: BlobId,
     /// Absent if the store had lost them.
     base64: Option<String>,
+}
+
+/// Reads a file, a directory, or standard input if it is called `-`.
+pub fn read(path: &Path) -> Result<Archive, Problem> {
+    match path {
+        _ if path == Path::new("-") => reading::lines(&reading::standard_input()?),
+        _ if path.is_dir() => directory::read(path),
+        _ => reading::lines(&reading::file(path)?),
+    }
 }
 
 /// The line with the session's row.

@@ -20,7 +20,7 @@ const LEASE: Duration = Duration::from_secs(15);
 /// Options of `sessions clear`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Which session
+    /// Which session: its id, the last 4 or more characters of it, or its name
     #[arg(value_name = "ID")]
     session: String,
 }

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Options of `sessions events`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Which session
+    /// Which session: its id, the last 4 or more characters of it, or its name
     #[arg(value_name = "ID")]
     session: String,
     /// Only events after this one
@@ -108,7 +108,7 @@ fn lines(page: &[Event], format: Format) -> Result<String, Problem> {
 
 fn table(events: &[Event]) -> Table {
     let columns =
-        [("EVENT", Give::Stiff), ("TIME", Give::Stiff), ("TYPE", Give::Stiff), ("WHAT", Give::Soft)];
+        [("EVENT", Give::Stiff), ("TIME", Give::Spare), ("TYPE", Give::Stiff), ("WHAT", Give::Soft)];
     let mut table = Table::new(columns);
     for event in events {
         let what = transcript::entry(event).map(|entry| entry.in_short()).unwrap_or_default();

@@ -22,7 +22,7 @@ use crate::{
 /// Options of `sessions export`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Which session
+    /// Which session: its id, the last 4 or more characters of it, or its name
     #[arg(value_name = "ID")]
     session: String,
     /// What to write

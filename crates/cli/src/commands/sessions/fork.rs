@@ -14,7 +14,7 @@ use crate::{environment::Environment, exit::Exit, output, terminal::wording::how
 /// Options of `sessions fork`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Which session
+    /// Which session: its id, the last 4 or more characters of it, or its name
     #[arg(value_name = "ID")]
     session: String,
     /// The last event to take over; the newest if absent

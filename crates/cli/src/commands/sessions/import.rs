@@ -14,7 +14,7 @@ use rooftree_store::{Batch, ClaimOutcome, Error, NewSessionRow, Owner, Post, Ses
 
 use self::rebuild::Rebuilt;
 use super::{
-    archive::{Archive, reading},
+    archive::{self, Archive},
     in_words, name,
 };
 use crate::{environment::Environment, exit::Exit, output, terminal::wording::counted};
@@ -38,7 +38,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let asked = arguments.name.as_deref().map(name::checked).transpose()?.flatten();
     let path =
         if arguments.file.as_os_str() == "-" { arguments.file } else { environment.cwd.join(arguments.file) };
-    let archive = reading::archive(&path)?;
+    let archive = archive::read(&path)?;
     let id = SessionId::from_entropy(SystemClock.entropy());
     let rebuilt = rebuild::journal(&archive, &id)?;
     let store = environment.store()?;

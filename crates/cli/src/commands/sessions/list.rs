@@ -125,7 +125,7 @@ fn table(rows: &[Row]) -> Table {
         ("NAME", Give::Soft),
         ("STATE", Give::Stiff),
         ("UPDATED", Give::Stiff),
-        ("EVENTS", Give::Stiff),
+        ("EVENTS", Give::Spare),
         ("LAST", Give::Soft),
     ]);
     for Row { session, state } in rows {

@@ -14,7 +14,7 @@ use crate::{environment::Environment, exit::Exit, output};
 /// Options of `sessions rm`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Which sessions
+    /// Which sessions: ids, the last 4 or more characters of them, or names
     #[arg(required = true, value_name = "ID")]
     sessions: Vec<String>,
 }

@@ -13,7 +13,7 @@ use crate::{environment::Environment, exit::Exit, output};
 /// Options of `sessions restore`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Which session
+    /// Which session: its id, the last 4 or more characters of it, or its name
     #[arg(value_name = "ID")]
     session: String,
 }

@@ -81,7 +81,7 @@ fn table(hits: &[Hit]) -> Table {
     let mut table = Table::new([
         ("SESSION", Give::Stiff),
         ("EVENT", Give::Stiff),
-        ("AGENT", Give::Stiff),
+        ("AGENT", Give::Spare),
         ("NAME", Give::Soft),
         ("FOUND", Give::Soft),
     ]);

@@ -1,7 +1,5 @@
 //! Prints a session as a conversation.
 
-use std::io::{self, IsTerminal};
-
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{Problem, Session};
 use rooftree_runtime::{Clock, SystemClock};
@@ -18,15 +16,18 @@ use super::{
 use crate::{
     environment::Environment,
     exit::Exit,
-    output,
-    terminal::{clean::clean_line, wording::counted},
+    listing, output,
+    terminal::{
+        clean::clean_line,
+        wording::{counted, model},
+    },
     wording,
 };
 
 /// Options of `sessions show`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Which session
+    /// Which session: its id, the last 4 or more characters of it, or its name
     #[arg(value_name = "ID")]
     session: String,
     /// Show everything tools said and changed
@@ -57,8 +58,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Form::Json => output::json_page(&json!({ "session": session, "transcript": entries }))?,
         Form::Text => {
             let detail = if arguments.full { Detail::Full } else { Detail::Short };
-            let pen = Pen { colours: environment.colours(io::stdout().is_terminal()), detail };
-            format!("{}\n{}", heading(&session), pen.text(&entries))
+            let pen = Pen { look: listing::look(environment), detail };
+            format!("{}\n{}", wording::wrapped(&heading(&session), pen.look.width), pen.text(&entries))
         }
     };
     output::print(&text)?;
@@ -68,7 +69,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 fn heading(session: &Session) -> String {
     let mut first = vec![session.id.to_string(), session.agent.clone()];
     first.extend(session.name.as_deref().map(clean_line));
-    first.extend(session.model.clone());
+    first.extend(session.model.as_deref().map(model));
     let second = [
         format!("opened {}", wording::moment(session.created_at)),
         format!("updated {}", wording::ago(SystemClock.now(), session.updated_at)),

@@ -154,7 +154,7 @@ fn a_file_that_is_not_whole_or_not_ours_is_refused_with_its_line() {
         ("empty", String::new(), "the file"),
         ("torn in the last line", good[..good.len() - 40].to_owned(), &*format!("line {}", last + 1)),
         ("torn in the middle", good[..good.len() / 2].to_owned(), "line"),
-        ("cut between two lines", joined(&lines[..lines.len() - 3]), "the end"),
+        ("cut between two lines", joined(&lines[..lines.len() - 3]), "something was cut off"),
         ("without its bytes", joined(&lines[..last]), "bytes of blb_"),
         ("foreign line", with(4, "hello"), "line 5"),
         ("empty line", with(4, ""), "line 5"),

@@ -22,7 +22,7 @@ fn a_list_has_four_forms() {
     let second = house.talk(None, "And now?", "Nothing new.");
     let table = house.rooftree(&["sessions", "list"]).well();
     let lines: Vec<&str> = table.lines().collect();
-    assert!(lines[0].starts_with("ID        AGENT  NAME  STATE  UPDATED"), "{table}");
+    assert!(lines[0].starts_with("ID        AGENT  NAME  UPDATED"), "{table}");
     assert_eq!(lines.len(), 3, "{table}");
     assert!(
         table.contains("Auth") && table.contains("What is here?") && !table.contains('\u{1b}'),

@@ -31,10 +31,16 @@ impl Runs {
         match name {
             "run.started" => self.started(run).into_iter().collect(),
             "run.completed" => self.completed(run.as_deref()),
-            "message.completed" => self.replied(data).into_iter().collect(),
-            "tool.completed" => self.answered(data).into_iter().collect(),
-            _ => Vec::new(),
+            "message.completed" => self.outside(run).into_iter().chain(self.replied(data)).collect(),
+            "tool.completed" => self.outside(run).into_iter().chain(self.answered(data)).collect(),
+            _ => self.outside(run).into_iter().collect(),
         }
+    }
+
+    /// Nothing happens in a run before it begins or after it has ended.
+    fn outside(&self, run: Option<String>) -> Option<Finding> {
+        let stray = run.filter(|run| self.open.as_ref() != Some(run))?;
+        Some(("I11", format!("happens in {stray} while {:?} is open", self.open)))
     }
 
     fn started(&mut self, run: Option<String>) -> Option<Finding> {

@@ -13,16 +13,13 @@ use rooftree_protocol::{BlobId, ErrorCode, Event, Problem, Session, event};
 use rooftree_store::blob_id;
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{Archive, BlobLine, FORMAT, Header, VERSION, directory, referenced};
+use super::{Archive, BlobLine, FORMAT, Header, VERSION, referenced};
 
-/// Reads a file, a directory, or standard input if it is called `-`.
-pub fn archive(path: &Path) -> Result<Archive, Problem> {
-    if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes).map_err(|error| unreadable("standard input", &error))?;
-        return lines(&bytes);
-    }
-    if path.is_dir() { directory::read(path) } else { lines(&file(path)?) }
+/// All of standard input.
+pub fn standard_input() -> Result<Vec<u8>, Problem> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().read_to_end(&mut bytes);
+    read.map(|_| bytes).map_err(|error| unreadable("standard input", &error))
 }
 
 /// A file's bytes.
@@ -51,7 +48,8 @@ struct Kind<'a> {
     v: Option<u32>,
 }
 
-fn lines(bytes: &[u8]) -> Result<Archive, Problem> {
+/// Reads the lines of a file.
+pub fn lines(bytes: &[u8]) -> Result<Archive, Problem> {
     let mut reader = LineReader::default();
     for (number, line) in split(bytes).enumerate() {
         reader.take(&format!("line {}", number + 1), line)?;

@@ -5,11 +5,12 @@ use rooftree_protocol::{Outcome, RunStatus, event::NoticeLevel};
 
 use super::{Call, Entry, Said, ended, status_word};
 use crate::{
+    table::Look,
     terminal::{
         clean::{clean, clean_line},
         wording::duration,
     },
-    wording::moment,
+    wording::{moment, wrapped},
 };
 
 /// Lines of a failed call's output that are shown when not all are wanted.
@@ -27,7 +28,7 @@ pub enum Detail {
 /// How a page is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Pen {
-    pub colours: bool,
+    pub look: Look,
     pub detail: Detail,
 }
 
@@ -54,10 +55,10 @@ impl Pen {
             Said::Message { from, text, attachments } => {
                 let attached: String =
                     attachments.iter().map(|what| format!("  [{}]\n", clean_line(what))).collect();
-                self.heading("›", AnsiColor::Cyan, from, entry) + &indented(text) + &attached
+                self.heading("›", AnsiColor::Cyan, from, entry) + &self.indented(text) + &attached
             }
             Said::Reply { text, .. } => {
-                self.heading("●", AnsiColor::Green, &entry.agent, entry) + &indented(text)
+                self.heading("●", AnsiColor::Green, &entry.agent, entry) + &self.indented(text)
             }
             Said::Call(call) => self.call(call),
             Said::RunEnd { status, summary, problem } => self.end(*status, summary, problem.as_deref()),
@@ -145,13 +146,11 @@ impl Pen {
     }
 
     fn styled(self, text: &str, style: Style) -> String {
-        if self.colours { format!("{style}{text}{style:#}") } else { text.to_owned() }
+        if self.look.colours { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
-}
 
-fn indented(text: &str) -> String {
-    clean(text)
-        .lines()
-        .map(|line| if line.is_empty() { "\n".into() } else { format!("  {line}\n") })
-        .collect()
+    fn indented(self, text: &str) -> String {
+        let indent = |line: &str| if line.is_empty() { "\n".into() } else { format!("  {line}\n") };
+        wrapped(&clean(text).lines().map(indent).collect::<String>(), self.look.width)
+    }
 }

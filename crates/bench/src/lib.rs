@@ -1,0 +1,18 @@
+//! Measures Rooftree beside the least that could do the same work, in one run on one machine.
+//!
+//! Times differ from machine to machine, so every figure stands next to a bare one measured in
+//! turns with it, and what is judged is their ratio. `rows` holds one file per kind of figure,
+//! `raw` the bare side, `roof` and `quick_model` our side.
+
+pub mod contest;
+pub mod machine;
+pub mod options;
+pub mod place;
+pub mod quick_model;
+pub mod raw;
+pub mod roof;
+pub mod row;
+pub mod rows;
+pub mod table;
+
+pub use anyhow::Result;

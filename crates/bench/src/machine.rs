@@ -1,0 +1,79 @@
+//! What the machine says about this process and about the passing of time.
+
+use std::{fs, future::Future, time::Instant};
+
+use anyhow::{Context, Result};
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::TimeValLike,
+};
+use tokio::runtime::{Builder, Runtime};
+
+/// Seconds a piece of work takes.
+pub fn seconds(work: impl FnOnce() -> Result<()>) -> Result<f64> {
+    let since = Instant::now();
+    work()?;
+    Ok(since.elapsed().as_secs_f64())
+}
+
+/// Seconds of processor time a piece of work takes, over all threads.
+pub fn processor_seconds(work: impl FnOnce() -> Result<()>) -> Result<f64> {
+    let before = processor()?;
+    work()?;
+    Ok(processor()? - before)
+}
+
+fn processor() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).context("ask for processor time")?;
+    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Ok(micros as f64 / 1e6)
+}
+
+/// Bytes of memory this process has now.
+pub fn memory() -> Result<f64> {
+    status("VmRSS:")
+}
+
+/// Bytes of memory this process had at most.
+pub fn peak_memory() -> Result<f64> {
+    status("VmHWM:")
+}
+
+fn status(field: &str) -> Result<f64> {
+    let text = fs::read_to_string("/proc/self/status").context("read /proc/self/status")?;
+    kilobytes(&text, field).with_context(|| format!("{field} is not in /proc/self/status"))
+}
+
+/// A field of a process's status, in bytes.
+pub fn kilobytes(status: &str, field: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    let kilobytes: f64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes * 1024.0)
+}
+
+/// One thread that waits for everything, as in the program.
+pub fn one_thread() -> Result<Runtime> {
+    Ok(Builder::new_current_thread().enable_all().build()?)
+}
+
+/// A thread per core, as in a server.
+pub fn all_threads() -> Result<Runtime> {
+    Ok(Builder::new_multi_thread().enable_all().build()?)
+}
+
+/// Seconds until a future is done.
+pub fn until(runtime: &Runtime, work: impl Future<Output = Result<()>>) -> Result<f64> {
+    seconds(|| runtime.block_on(work))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_found_by_its_name() {
+        let status = "Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t 12 kB\n";
+        assert_eq!(kilobytes(status, "VmHWM:"), Some(2_097_152.0));
+        assert_eq!(kilobytes(status, "VmPeak:"), None);
+    }
+}

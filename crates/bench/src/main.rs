@@ -1,0 +1,31 @@
+//! Runs all rows, prints the table and writes it as JSON. `cargo xtask bench` builds and calls this.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use rooftree_bench::{options::Options, place::Place, rows, table};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match arguments.split_first() {
+        Some((first, rest)) if first == rows::crowd::CHILD => rows::crowd::child(rest),
+        _ => Options::parse(&arguments).and_then(|options| measure(&options)),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn measure(options: &Options) -> Result<()> {
+    let place = Place::find()?;
+    let rows = rows::measure(&place, options)?;
+    print!("{}", table::render(&rows));
+    std::fs::write(&options.json, table::json(&rows, options)?)
+        .with_context(|| format!("write {}", options.json.display()))?;
+    println!("\nwritten to {}", options.json.display());
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! What was typed: how thorough to be, what to measure, where to write it.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+/// How the benchmark is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How often each side is measured.
+    pub rounds: usize,
+    /// Whether amounts are reduced too.
+    pub extent: Extent,
+    /// Where the figures go.
+    pub json: PathBuf,
+    /// Only rows whose name contains this.
+    pub only: Option<String>,
+}
+
+/// How much work a row does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// What the figures in the documentation are made with.
+    Whole,
+    /// Enough to see whether something broke.
+    Quick,
+}
+
+impl Options {
+    /// Reads the command line.
+    pub fn parse(arguments: &[String]) -> Result<Self> {
+        let json = PathBuf::from("target/bench.json");
+        let mut options = Self { rounds: 7, extent: Extent::Whole, json, only: None };
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            match (argument.as_str(), rest.len()) {
+                ("--quick", _) => (options.rounds, options.extent) = (3, Extent::Quick),
+                ("--json", 1..) => options.json = rest.next().map(PathBuf::from).unwrap_or_default(),
+                ("--only", 1..) => options.only = rest.next().cloned(),
+                (other, _) => bail!("cannot make sense of `{other}`: [--quick] [--json FILE] [--only WORDS]"),
+            }
+        }
+        Ok(options)
+    }
+
+    /// Whether a row is wanted.
+    pub fn wants(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| name.contains(only.as_str()))
+    }
+
+    /// An amount, or a smaller one when it should be quick.
+    pub fn amount(&self, whole: usize, quick: usize) -> usize {
+        if self.extent == Extent::Quick { quick } else { whole }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Options> {
+        Options::parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn quick_measures_less_often_and_less() {
+        let quick = parsed("--quick --json x.json").unwrap();
+        assert_eq!((quick.rounds, quick.amount(100, 10)), (3, 10));
+        assert_eq!(quick.json, PathBuf::from("x.json"));
+        let whole = parsed("").unwrap();
+        assert_eq!((whole.rounds, whole.amount(100, 10)), (7, 100));
+    }
+
+    #[test]
+    fn rows_are_chosen_by_a_part_of_their_name() {
+        let some = parsed("--only turn").unwrap();
+        assert!(some.wants("one Read turn") && !some.wants("posts"));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        assert!(parsed("--fast").is_err());
+        assert!(parsed("--json").is_err());
+    }
+}

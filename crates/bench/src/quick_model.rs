@@ -1,0 +1,131 @@
+//! A model that answers at once: so many tool calls per run, then a last word.
+//!
+//! It derives the turn from the request, like a scripted model, but looks only at the newest
+//! exchange, so that a long history costs nothing here. What is left to measure is ours.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+use futures::{StreamExt, stream};
+use rooftree_protocol::{
+    CallId, ToolCall, Usage,
+    event::{ReplyPart, StopReason},
+};
+use rooftree_providers::{Chunk, ModelMessage, Provider, Reply, ReplyStream, Request};
+use serde_json::{Value, json};
+
+use crate::raw::Files;
+
+/// What it does before its last word.
+#[derive(Clone, Copy, Debug)]
+pub enum Habit {
+    /// Reads so many files, one per turn.
+    Read(usize),
+    /// Runs so many commands that do nothing.
+    Bash(usize),
+    /// Says so many small pieces.
+    Talk(usize),
+}
+
+/// The model.
+pub struct QuickModel {
+    habit: Habit,
+    first_asked: Mutex<Option<Asked>>,
+    last_words: AtomicUsize,
+}
+
+/// The first request since [`QuickModel::forget`].
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    pub at: Instant,
+    /// Bytes of prompt, tools and messages.
+    pub bytes: usize,
+}
+
+impl QuickModel {
+    pub fn new(habit: Habit) -> Arc<Self> {
+        Arc::new(Self { habit, first_asked: Mutex::default(), last_words: AtomicUsize::new(0) })
+    }
+
+    /// Makes the next request the first one.
+    pub fn forget(&self) {
+        *self.first_asked.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// When it was first asked, and how much it was told.
+    pub fn first_asked(&self) -> Option<Asked> {
+        *self.first_asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many runs it has seen to their end.
+    pub fn last_words(&self) -> usize {
+        self.last_words.load(Ordering::Relaxed)
+    }
+
+    fn note(&self, request: &Request) {
+        let at = Instant::now();
+        let mut first = self.first_asked.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| Asked { at, bytes: size(request) });
+    }
+
+    fn call(&self, turn: usize) -> Option<(&'static str, Value)> {
+        match self.habit {
+            Habit::Read(turns) if turn < turns => Some(("Read", json!({"file_path": Files::name(turn)}))),
+            // The number makes each command another one: a repeated one would end the run.
+            Habit::Bash(turns) if turn < turns => Some(("Bash", json!({"command": format!("true {turn}")}))),
+            _ => None,
+        }
+    }
+}
+
+impl Provider for QuickModel {
+    fn stream(&self, request: Request) -> ReplyStream {
+        self.note(&request);
+        let part = match self.call(turn(&request)) {
+            Some((tool, input)) => {
+                let id = CallId::from_entropy(0);
+                ReplyPart::Call(ToolCall { id, tool: tool.to_owned(), input })
+            }
+            None => {
+                self.last_words.fetch_add(1, Ordering::Relaxed);
+                ReplyPart::Text { text: "Done.".into() }
+            }
+        };
+        let stop = if matches!(part, ReplyPart::Call(_)) { StopReason::Calls } else { StopReason::End };
+        let usage = Usage { input: 1_000, output: 20, ..Usage::none() };
+        let reply = Chunk::Reply(Reply { parts: vec![part], stop, usage, request: None, dropped: Vec::new() });
+        match self.habit {
+            Habit::Talk(pieces) => spoken(pieces, reply),
+            _ => stream::once(async { Ok(reply) }).boxed(),
+        }
+    }
+}
+
+/// Small pieces, each as if it had just come over a wire: whoever waits for it is woken.
+fn spoken(pieces: usize, reply: Chunk) -> ReplyStream {
+    let piece = |_| async {
+        tokio::task::yield_now().await;
+        Ok(Chunk::Text("word ".to_owned()))
+    };
+    stream::iter(0..pieces).then(piece).chain(stream::once(async { Ok(reply) })).boxed()
+}
+
+/// How many replies were given since somebody last said something.
+fn turn(request: &Request) -> usize {
+    let since = request.messages.iter().rev().take_while(|one| !matches!(***one, ModelMessage::User(_)));
+    since.filter(|one| matches!(***one, ModelMessage::Assistant { .. })).count()
+}
+
+fn size(request: &Request) -> usize {
+    let tools = serde_json::to_string(&request.tools).map_or(0, |text| text.len());
+    let said = request.messages.iter().map(|message| match message.as_ref() {
+        ModelMessage::User(parts) => serde_json::to_string(parts).map_or(0, |text| text.len()),
+        _ => 0,
+    });
+    request.system.len() + tools + said.sum::<usize>()
+}

@@ -1,0 +1,136 @@
+//! Our side: a real runtime on a real database, with the machine's own clock.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use anyhow::{Result, bail};
+use rooftree_protocol::{
+    Command, Event, EventBody, Origin, Part, PermissionMode, RunStatus, SessionId,
+    command::{Address, Delivery, NewSession, Reply},
+};
+use rooftree_providers::{Catalog, Model};
+use rooftree_runtime::{
+    Asking, Clock, Definitions, Filter, Handle, Options, Runtime, Subscription, SystemClock,
+};
+use rooftree_store::{SqliteStore, Store};
+use rooftree_tools::{Policy, Processes};
+
+use crate::quick_model::QuickModel;
+
+/// A runtime in a directory.
+pub struct Roof {
+    pub handle: Handle,
+    pub model: Arc<QuickModel>,
+    runtime: Runtime,
+    cwd: std::path::PathBuf,
+}
+
+impl Roof {
+    /// What the database is called.
+    pub const DATABASE: &str = "rooftree.db";
+
+    /// Opens the database in a directory, or makes one, and starts. Only inside a tokio runtime.
+    pub fn raise(directory: &Path, model: Arc<QuickModel>) -> Result<Self> {
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(directory.join(Self::DATABASE))?);
+        let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
+        let answering = model.clone();
+        let opener = move |choice: &rooftree_protocol::ModelChoice| {
+            Ok(Model { choice: choice.clone(), provider: answering.clone(), window: Some(10_000_000) })
+        };
+        let runtime = Runtime::start(Options {
+            store,
+            clock: Arc::new(SystemClock),
+            catalog: Catalog::default().with("quick", Arc::new(opener)),
+            tools: rooftree_tools::builtin(processes.clone()),
+            processes,
+            definitions: Definitions::builtin(),
+            policy: Policy { mode: PermissionMode::Bypass, ..Policy::default() },
+            asking: Asking::Nobody,
+            default_model: "quick/model".parse().ok(),
+            fallbacks: Vec::new(),
+            max_turns: Some(1_000_000),
+            run_timeout: None,
+        });
+        Ok(Self { handle: runtime.handle(), model, runtime, cwd: directory.to_owned() })
+    }
+
+    /// Posts to a new session.
+    pub async fn begin(&self) -> Result<SessionId> {
+        let new = NewSession { agent: "lead".into(), cwd: self.cwd.clone(), name: None, model: None };
+        self.post(Address::Create(new), Delivery::Queue).await
+    }
+
+    /// Posts to a session that is there.
+    pub async fn go_on(&self, session: &SessionId) -> Result<SessionId> {
+        self.post(Address::Id { id: session.clone() }, Delivery::Queue).await
+    }
+
+    /// Leaves a message that wakes nobody.
+    pub async fn leave(&self, session: &SessionId) -> Result<SessionId> {
+        self.post(Address::Id { id: session.clone() }, Delivery::Silent).await
+    }
+
+    async fn post(&self, to: Address, delivery: Delivery) -> Result<SessionId> {
+        let parts = vec![Part::text("Read some files.")];
+        let post = Command::Post { to, parts, origin: Origin::User, key: None, delivery };
+        match self.handle.send(post).await? {
+            Reply::Accepted { session, .. } => Ok(session),
+            other => bail!("a post was answered with {other:?}"),
+        }
+    }
+
+    /// Watches a session from after an event on.
+    pub fn watch(&self, session: &SessionId, after: u64) -> Subscription {
+        self.handle.subscribe(Filter { session: session.clone(), after })
+    }
+
+    /// Posts to a new session and waits for the end of its run, as a client does.
+    pub async fn run(&self) -> Result<()> {
+        let session = self.begin().await?;
+        ended(&mut self.watch(&session, 0)).await.map(drop)
+    }
+
+    /// Posts to a session and waits for the end of that run; says the number of its last event.
+    pub async fn run_in(&self, session: &SessionId, after: u64) -> Result<u64> {
+        let mut events = self.watch(session, after);
+        self.go_on(session).await?;
+        ended(&mut events).await
+    }
+
+    /// Waits until so many runs have had their last word and nothing is left to be done.
+    pub async fn quiet(&self, runs: usize) -> Result<()> {
+        loop {
+            let is_over = self.model.last_words() >= runs;
+            if is_over && self.handle.store().unfinished().await?.is_empty() {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// Stops everything.
+    pub async fn close(self) {
+        drop(self.handle);
+        self.runtime.stop().await;
+    }
+}
+
+/// Waits for the end of a run, which must be a good one; says its number.
+pub async fn ended(events: &mut Subscription) -> Result<u64> {
+    loop {
+        let event = events.next().await?;
+        if let Some(number) = end_of_run(&event)? {
+            return Ok(number);
+        }
+    }
+}
+
+fn end_of_run(event: &Event) -> Result<Option<u64>> {
+    match &event.body {
+        EventBody::RunCompleted(end) if end.status == RunStatus::Completed => Ok(event.id),
+        EventBody::RunCompleted(end) => bail!("a run ended as {:?}: {:?}", end.status, end.error),
+        EventBody::Notice { code, message, .. } if code == "agent_stopped" => {
+            bail!("an agent stopped: {message}")
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,112 @@
+//! One line of the table: ours, bare, their ratio, and what was promised.
+
+use serde::Serialize;
+
+use crate::contest::Pair;
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    Seconds,
+    Bytes,
+    PerSecond,
+}
+
+/// What PERFORMANCE.md asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// Nothing; the figure is there to be watched.
+    Watched,
+    /// At most so many times the bare figure.
+    Times(f64),
+    /// At least this share of the bare figure.
+    Share(f64),
+    /// At most this, whatever the bare figure.
+    AtMost(f64),
+}
+
+/// A figure and what it is compared with.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    pub name: String,
+    pub unit: Unit,
+    pub ours: Option<f64>,
+    pub bare: Option<f64>,
+    pub target: Target,
+    /// What the bare side is, or why there is no figure.
+    pub note: String,
+}
+
+impl Row {
+    /// A row of durations.
+    pub fn time(name: impl Into<String>, pair: Pair, target: Target, note: impl Into<String>) -> Self {
+        Self::of(name, Unit::Seconds, pair, target, note)
+    }
+
+    /// A row of rates: more is better.
+    pub fn rate(name: impl Into<String>, pair: Pair, target: Target, note: impl Into<String>) -> Self {
+        Self::of(name, Unit::PerSecond, pair, target, note)
+    }
+
+    /// A row of sizes.
+    pub fn size(name: impl Into<String>, pair: Pair, target: Target, note: impl Into<String>) -> Self {
+        Self::of(name, Unit::Bytes, pair, target, note)
+    }
+
+    fn of(name: impl Into<String>, unit: Unit, pair: Pair, target: Target, note: impl Into<String>) -> Self {
+        let (ours, bare) = (Some(pair.ours), pair.bare);
+        Self { name: name.into(), unit, ours, bare, target, note: note.into() }
+    }
+
+    /// A row that could not be measured, and why.
+    pub fn left_out(name: impl Into<String>, why: impl Into<String>) -> Self {
+        let (ours, bare) = (None, None);
+        Self { name: name.into(), unit: Unit::Seconds, ours, bare, target: Target::Watched, note: why.into() }
+    }
+
+    /// Ours in terms of bare.
+    pub fn ratio(&self) -> Option<f64> {
+        let (ours, bare) = (self.ours?, self.bare?);
+        (bare > 0.0).then(|| ours / bare)
+    }
+
+    /// Whether the target is met; none if there is none or it cannot be told.
+    pub fn is_met(&self) -> Option<bool> {
+        match self.target {
+            Target::Watched => None,
+            Target::Times(times) => self.ratio().map(|ratio| ratio <= times),
+            Target::Share(share) => self.ratio().map(|ratio| ratio >= share),
+            Target::AtMost(most) => self.ours.map(|ours| ours <= most),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_met_by_ratio_by_share_or_by_the_figure_itself() {
+        let pair = Pair { ours: 3.0, bare: Some(2.0) };
+        for (target, met) in [
+            (Target::Watched, None),
+            (Target::Times(1.5), Some(true)),
+            (Target::Times(1.4), Some(false)),
+            (Target::Share(1.5), Some(true)),
+            (Target::Share(1.6), Some(false)),
+            (Target::AtMost(3.0), Some(true)),
+            (Target::AtMost(2.9), Some(false)),
+        ] {
+            assert_eq!(Row::time("x", pair, target, "").is_met(), met, "{target:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_bare_figure_there_is_no_ratio_to_judge() {
+        let row = Row::time("x", Pair { ours: 3.0, bare: None }, Target::Times(1.0), "");
+        assert_eq!((row.ratio(), row.is_met()), (None, None));
+        assert_eq!(Row::left_out("x", "why").is_met(), None);
+    }
+}

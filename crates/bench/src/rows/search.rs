@@ -1,0 +1,83 @@
+//! Grep over a big tree in which nothing matches, beside ripgrep itself.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+};
+
+use anyhow::{Context, Result, ensure};
+use rooftree_protocol::{CallId, SessionId};
+use rooftree_runtime::{Clock, SystemClock};
+use rooftree_tools::{Processes, Tool, ToolContext, tool::FileViews, toolset::Found};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    contest::contest,
+    machine,
+    options::Options,
+    place::Place,
+    row::{Row, Target},
+};
+
+const NAME: &str = "Grep over a big tree, no match";
+const NOWHERE: &str = "no_such_word_[0-9]+_anywhere";
+
+pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
+    if Command::new("rg").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return Ok(vec![Row::left_out(NAME, "rg missing")]);
+    }
+    let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
+    let Found::Tool(grep) = rooftree_tools::builtin(processes).find("Grep") else {
+        return Ok(vec![Row::left_out(NAME, "there is no Grep tool yet")]);
+    };
+    let tree = TempDir::new()?;
+    plant(tree.path(), options.amount(400, 50))?;
+    let waiting = machine::one_thread()?;
+    let pair = contest(
+        options.rounds,
+        || machine::seconds(|| ripgrep(tree.path())),
+        || machine::until(&waiting, search(grep.as_ref(), tree.path())),
+    )?;
+    Ok(vec![Row::time(NAME, pair, Target::Times(1.1), "`rg` on the same tree")])
+}
+
+/// Directories of fifty source files of some four kilobytes.
+fn plant(root: &Path, directories: usize) -> Result<()> {
+    for outer in 0..directories {
+        let directory = root.join(format!("part{}/module{outer}", outer % 20));
+        fs::create_dir_all(&directory)?;
+        for file in 0..50 {
+            let lines = (0..70)
+                .map(|line| format!("    let value_{line} = compute({outer}, {file}); // sum of parts\n"));
+            fs::write(directory.join(format!("file{file}.rs")), lines.collect::<String>())?;
+        }
+    }
+    Ok(())
+}
+
+fn ripgrep(root: &Path) -> Result<()> {
+    let output = Command::new("rg").arg(NOWHERE).arg(root).output().context("start rg")?;
+    ensure!(output.stdout.is_empty(), "rg found something");
+    Ok(())
+}
+
+async fn search(grep: &dyn Tool, root: &Path) -> Result<()> {
+    let input = grep.normalise("Grep", json!({"pattern": NOWHERE})).map_err(anyhow::Error::msg)?;
+    let context = ToolContext {
+        session: SessionId::from_entropy(1),
+        call: CallId::from_entropy(1),
+        cwd: root.into(),
+        cancel: CancellationToken::new(),
+        views: FileViews::default(),
+        todos: Arc::default(),
+        progress: Arc::new(|_| {}),
+        blobs: Arc::new(|_| Box::pin(async { None })),
+    };
+    let output = grep.run(input, context).await;
+    ensure!(output.failure.is_none(), "Grep failed: {:?}", output.content);
+    Ok(())
+}

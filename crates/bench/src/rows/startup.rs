@@ -1,0 +1,131 @@
+//! What it costs to start the program, and to answer once with everything open.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+
+use crate::{
+    contest::{Pair, alone, contest},
+    machine,
+    options::Options,
+    place::Place,
+    raw::Files,
+    row::{Row, Target},
+};
+
+const ANSWER: &str = "[[reply]]\ntext = \"Hello.\"\ntimes = 1000\n";
+const TURNS: usize = 50;
+
+pub(super) fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
+    let work = TempDir::new()?;
+    Files::plant(work.path())?;
+    Ok(vec![
+        version(place, options, work.path())?,
+        answer(place, options, work.path())?,
+        memory(place, options, work.path())?,
+        binary(place)?,
+    ])
+}
+
+fn version(place: &Place, options: &Options, work: &Path) -> Result<Row> {
+    let name = "start of `version`";
+    let Ok(rooftree) = place.rooftree(&["version"]) else {
+        return Ok(Row::left_out(name, "`rooftree version` does not work yet"));
+    };
+    let times = options.amount(40, 10);
+    let pair = contest(
+        options.rounds,
+        || repeated(times, || Command::new(place.program("bench-empty"))),
+        || repeated(times, || ours(&rooftree, work, &["version"])),
+    )?;
+    Ok(Row::time(name, pair, Target::Times(3.0), "an empty program"))
+}
+
+/// From exec to exit: one message accepted, one reply asked for and kept, one answer printed.
+fn answer(place: &Place, options: &Options, work: &Path) -> Result<Row> {
+    let name = "exec, one answer, exit";
+    let script = work.join("answer.toml");
+    std::fs::write(&script, ANSWER)?;
+    let model = format!("scripted/{}", script.display());
+    let arguments = ["run", "-m", &model, "hi"];
+    let Ok(rooftree) = place.rooftree(&arguments) else {
+        return Ok(Row::left_out(name, "`rooftree run` does not work yet"));
+    };
+    let times = options.amount(10, 3);
+    let pair = contest(
+        options.rounds,
+        || repeated(times, || bare(place, work, &["insert"])),
+        || repeated(times, || ours(&rooftree, work, &arguments)),
+    )?;
+    Ok(Row::time(name, pair, Target::Times(4.0), "open SQLite, one durable insert, print"))
+}
+
+/// The peak as the run itself sees it: its last call looks at the process it was called by.
+fn memory(place: &Place, options: &Options, work: &Path) -> Result<Row> {
+    let name = "peak memory of a run, 50 Read turns";
+    let script = work.join("memory.toml");
+    std::fs::write(&script, peak_script())?;
+    let model = format!("scripted/{}", script.display());
+    let arguments = ["run", "--permission-mode", "bypass", "-m", &model, "hi"];
+    let Ok(rooftree) = place.rooftree(&["run", "--help"]) else {
+        return Ok(Row::left_out(name, "`rooftree run` does not work yet"));
+    };
+    let peak = || {
+        let told = printed(ours(&rooftree, work, &arguments))?;
+        machine::kilobytes(&told, "VmHWM:").with_context(|| format!("no VmHWM in {told:?}"))
+    };
+    let Ok(Pair { ours: peak, .. }) = alone(options.amount(3, 1), peak) else {
+        return Ok(Row::left_out(name, "`rooftree run` does not work yet"));
+    };
+    let told = printed(bare(place, work, &["turns", &TURNS.to_string()]))?;
+    let pair = Pair { ours: peak, bare: Some(told.trim().parse()?) };
+    Ok(Row::size(name, pair, Target::AtMost(15e6), "50 file reads with a durable commit each"))
+}
+
+fn peak_script() -> String {
+    let read = |turn| {
+        let path = Files::name(turn);
+        format!("[[reply]]\n[[reply.call]]\ntool = \"Read\"\ninput = {{ file_path = \"{path}\" }}\n\n")
+    };
+    let reads: String = (0..TURNS).map(read).collect();
+    let peak = "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = { command = \"grep VmHWM: /proc/$PPID/status\" }\n\n";
+    format!("{reads}{peak}[[reply]]\ntext = \"{{{{ results[0].text }}}}\"\n")
+}
+
+fn binary(place: &Place) -> Result<Row> {
+    let size = |name: &str| std::fs::metadata(place.program(name)).map(|found| found.len() as f64);
+    let Ok(ours) = size("rooftree") else {
+        return Ok(Row::left_out("size of the program", "the program is not built"));
+    };
+    let pair = Pair { ours, bare: size("bench-bare").ok() };
+    Ok(Row::size("size of the program", pair, Target::AtMost(30e6), "the bare program"))
+}
+
+fn ours(rooftree: &Path, work: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(rooftree);
+    command.args(arguments).current_dir(work).env("ROOFTREE_HOME", work.join("home"));
+    command
+}
+
+fn bare(place: &Place, work: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(place.program("bench-bare"));
+    let (first, rest) = arguments.split_at(1);
+    command.args(first).arg(work).args(rest);
+    command
+}
+
+fn printed(mut command: Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("run {command:?}"))?;
+    ensure!(output.status.success(), "{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Seconds one start takes, over several in a row.
+fn repeated(times: usize, command: impl Fn() -> Command) -> Result<f64> {
+    let all = machine::seconds(|| (0..times).try_for_each(|_| printed(command()).map(drop)))?;
+    Ok(all / times as f64)
+}

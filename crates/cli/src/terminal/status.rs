@@ -1,0 +1,73 @@
+//! The line below everything: what goes on, who works, what it has cost.
+
+use std::time::Instant;
+
+use super::{
+    line::{Line, Look},
+    wording,
+};
+
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// What goes on, in one line.
+pub struct Status {
+    since: Instant,
+    agent: String,
+    model: String,
+    pub turn: u32,
+    pub tokens: u64,
+    pub doing: String,
+    pub ticks: usize,
+}
+
+impl Default for Status {
+    fn default() -> Self {
+        Self {
+            since: Instant::now(),
+            agent: String::new(),
+            model: String::new(),
+            turn: 0,
+            tokens: 0,
+            doing: "starting".into(),
+            ticks: 0,
+        }
+    }
+}
+
+impl Status {
+    /// The sign that something is going on.
+    pub fn spinner(&self) -> &'static str {
+        SPINNER.get(self.ticks % SPINNER.len()).copied().unwrap_or("⠋")
+    }
+
+    /// A run begins.
+    pub fn begin(&mut self, agent: &str, model: &str) {
+        self.agent = agent.to_owned();
+        self.model = wording::model(model);
+        self.doing = "thinking".into();
+    }
+
+    /// As much as fits; what is left out first is what people know anyway.
+    pub fn line(&self, columns: usize) -> Line {
+        let spinner = self.spinner();
+        let milliseconds = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX) / 100 * 100;
+        let turns = if self.turn == 0 { String::new() } else { wording::counted(self.turn.into(), "turn") };
+        let used = if self.tokens == 0 { String::new() } else { wording::tokens(self.tokens) };
+        let time = wording::duration(milliseconds);
+        let (doing, agent, model) = (self.doing.as_str(), self.agent.as_str(), self.model.as_str());
+        let choices: [&[&str]; 4] = [
+            &[doing, agent, model, &turns, &used, &time, "Ctrl-C stops"],
+            &[doing, agent, model, &turns, &used, &time],
+            &[doing, agent, &turns, &used, &time],
+            &[doing, &time],
+        ];
+        let lines = choices.map(|facts| {
+            let facts: Vec<&str> = facts.iter().copied().filter(|fact| !fact.is_empty()).collect();
+            Line::of(Look::Accent, spinner).with(Look::Dim, format!(" {}", facts.join(" · ")))
+        });
+        lines
+            .into_iter()
+            .find(|line| line.width() <= columns)
+            .unwrap_or_else(|| Line::of(Look::Accent, spinner))
+    }
+}

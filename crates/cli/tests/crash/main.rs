@@ -1,0 +1,19 @@
+//! The crash test: the real program is killed with `kill -9` again and again, and nothing may be lost or done twice.
+//!
+//! `docs/durability.md` says what is killed where and what is checked. Run it with
+//! `cargo test -p rooftree-cli --features failpoints --test crash`.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
+
+mod audit;
+mod commits;
+mod controls;
+mod full_disk;
+mod kills;
+mod notebook;
+mod poster;
+mod scene;
+mod tally;
+mod twenty;
+mod window;
+mod worker;

@@ -1,0 +1,10 @@
+//! `rooftree run`: what people type, what programs read, and how it ends.
+
+mod attachments;
+mod desk;
+mod ending;
+mod exits;
+mod formats;
+mod input;
+mod sessions;
+mod settings;

@@ -1,0 +1,124 @@
+//! Standard input: as the message, below the message, and as a program's side of the talk.
+
+use serde_json::{Value, json};
+
+use super::desk::Desk;
+
+const ASKS: &str = r#"
+[[reply]]
+times = 1000
+match = "(?i)^write"
+text = "I write."
+
+[[reply.call]]
+tool = "Write"
+input = { file_path = "new.txt", content = "hello" }
+
+[[reply]]
+times = 1000
+text = "{{ last.text | first_line }}"
+"#;
+
+#[test]
+fn piped_text_is_the_message() {
+    let desk = Desk::with_echo();
+    assert_eq!(desk.run_with_input(&[], "from a pipe\n").well(), "heard: from a pipe\n");
+    assert_eq!(desk.run_with_input(&["-"], "from a pipe\n").well(), "heard: from a pipe\n");
+}
+
+#[test]
+fn piped_text_stands_below_what_was_typed() {
+    let said = Desk::with_echo().run_with_input(&["Explain", "this"], "line 1\nline 2\n").well();
+    assert_eq!(said, "heard: Explain this\n\n<stdin>\nline 1\nline 2\n</stdin>\n");
+}
+
+#[test]
+fn standard_input_is_left_alone_if_nothing_may_be_asked() {
+    let said = Desk::with_echo().run_with_input(&["--no-input", "Hello"], "not read").well();
+    assert_eq!(said, "heard: Hello\n");
+}
+
+#[test]
+fn a_message_of_a_megabyte_that_begins_with_a_dash_arrives() {
+    let long = format!("-{}", "x".repeat(1 << 20));
+    assert_eq!(Desk::with_echo().run_with_input(&["-"], &long).well().len(), "heard: \n".len() + long.len());
+    assert_eq!(Desk::with_echo().run(&["--", "-v"]).well(), "heard: -v\n");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused() {
+    let desk = Desk::with_echo();
+    let mut child = desk.command(&[]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"\xff\xfe\x00").unwrap();
+    let said = super::desk::finished(child).ended(2);
+    assert!(said.contains("standard input is not text"), "{said}");
+}
+
+#[test]
+fn a_program_can_say_several_things_one_after_the_other() {
+    let desk = Desk::with_echo();
+    let input = "{\"type\":\"user\",\"text\":\"one\"}\n\n{\"type\":\"user\",\"text\":\"two\"}\n";
+    let lines = desk.run_with_input(&["--input-format", "stream-json", "-o", "stream-json"], input).lines();
+    let ends: Vec<&str> = lines
+        .iter()
+        .filter(|line| line["type"] == "run.completed")
+        .map(|line| line["data"]["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(ends, ["heard: one", "heard: two"]);
+    assert_eq!(lines.last().unwrap()["type"], "result");
+    assert_eq!(lines.last().unwrap()["text"], "heard: two");
+}
+
+#[test]
+fn a_line_that_is_wrong_is_told_and_the_talk_goes_on() {
+    let desk = Desk::with_echo();
+    let input = "{\"type\":\"user\",\"text\":\"one\"}\nnonsense\n{\"type\":\"dance\"}\n";
+    let done = desk.run_with_input(&["--input-format", "stream-json", "-o", "stream-json"], input);
+    assert!(done.err.contains("not understood"), "{}", done.err);
+    let lines = done.lines();
+    let notices: Vec<&Value> = lines.iter().filter(|line| line["data"]["code"] == "bad_input").collect();
+    assert_eq!(notices.len(), 2);
+    assert_eq!(lines.last().unwrap()["text"], "heard: one");
+}
+
+#[test]
+fn a_program_can_permit_and_refuse() {
+    for (decision, text) in [("allow", "Wrote"), ("deny", "[rejected: not that one]")] {
+        let desk = Desk::new(ASKS);
+        let mut watched = desk.watch(&["--input-format", "stream-json", "Write it"]);
+        let asked = watched.until("permission.requested");
+        assert_eq!(asked["data"]["rule"], "Write(new.txt)");
+        let answer = json!({
+            "type": "permission", "id": asked["data"]["id"], "decision": decision, "because": "not that one"
+        });
+        watched.say(&answer.to_string());
+        let ended = watched.until("run.completed");
+        assert!(ended["data"]["text"].as_str().unwrap().starts_with(text), "{ended}");
+        assert_eq!(watched.done().code, 0);
+        assert_eq!(desk.path().join("new.txt").exists(), decision == "allow");
+    }
+}
+
+#[test]
+fn a_program_that_leaves_a_question_open_permits_nothing() {
+    let desk = Desk::new(ASKS);
+    let mut watched = desk.watch(&["--input-format", "stream-json", "Write it"]);
+    watched.until("permission.requested");
+    let done = watched.done();
+    assert_eq!(done.code, 6, "{done:?}");
+    assert!(!desk.path().join("new.txt").exists());
+}
+
+#[test]
+fn a_program_can_steer_and_cancel() {
+    let script = "[[reply]]\nmatch = \"left\"\ntext = \"turning\"\n[[reply]]\ntext = \"I wait.\"\n[[reply.call]]\n\
+                  tool = \"Bash\"\ninput = { command = \"sleep 60\" }\n[[reply]]\ntext = \"straight on\"";
+    let desk = Desk::new(script);
+    let mut watched = desk.watch(&["--input-format", "stream-json", "--permission-mode", "bypass", "Go"]);
+    watched.until("tool.started");
+    watched.say("{\"type\":\"cancel\"}");
+    assert_eq!(watched.until("run.completed")["data"]["status"], "cancelled");
+    watched.say("{\"type\":\"steer\",\"text\":\"left\"}");
+    assert_eq!(watched.until("run.completed")["data"]["text"], "turning");
+    assert_eq!(watched.done().code, 0);
+}

@@ -1,0 +1,49 @@
+//! What `config.toml` can say, and what it cannot.
+
+use std::fs;
+
+use super::desk::{Desk, finished};
+
+const WRITES: &str = "[[reply]]\n[[reply.call]]\ntool = \"Write\"\ninput = { file_path = \"new.txt\", content = \"x\" }\n\
+                      [[reply]]\ntext = \"{{ 'written' if results[0].ok else 'not written' }}\"";
+
+#[test]
+fn the_users_settings_name_a_model_and_permit() {
+    let desk = Desk::new(WRITES);
+    let script = desk.house.path().join("script.toml");
+    let text =
+        format!("model = \"scripted/{}\"\n[permission]\nallow = [\"Write(new.txt)\"]", script.display());
+    fs::write(desk.house.path().join("config.toml"), text).unwrap();
+    let done = finished(desk.command(&["Go"]).env_remove("ROOFTREE_MODEL").spawn().unwrap());
+    assert_eq!(done.well(), "written\n");
+}
+
+#[test]
+fn a_projects_settings_cannot_permit_what_the_user_did_not() {
+    let desk = Desk::new(WRITES);
+    desk.write(".rooftree/config.toml", "[permission]\nmode = \"bypass\"\nallow = [\"Write\"]");
+    let done = desk.run(&["Go"]);
+    assert_eq!((done.code, done.out.as_str()), (6, "not written\n"));
+    assert!(
+        done.err.contains("permission.mode in ") && done.err.contains("permission.allow in "),
+        "{}",
+        done.err
+    );
+}
+
+#[test]
+fn a_projects_settings_can_forbid() {
+    let desk = Desk::new(WRITES);
+    desk.write(".rooftree/config.toml", "[permission]\ndeny = [\"Write\"]");
+    desk.write("below/x", "");
+    let done = desk.run(&["-C", "below", "--permission-mode", "bypass", "Go"]);
+    assert_eq!((done.code, done.out.as_str()), (6, "not written\n"), "{}", done.err);
+}
+
+#[test]
+fn a_setting_nobody_knows_is_an_error_with_a_guess() {
+    let desk = Desk::with_echo();
+    fs::write(desk.house.path().join("config.toml"), "[permission]\nmod = \"auto\"").unwrap();
+    let said = desk.run(&["Go"]).ended(3);
+    assert!(said.contains("did you mean `permission.mode`?"), "{said}");
+}

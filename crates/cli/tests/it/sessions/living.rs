@@ -1,0 +1,99 @@
+//! Sessions that a real run has left, and that go on afterwards.
+
+use std::fs;
+
+use super::house::House;
+
+const SCRIPT: &str = r#"
+[[reply]]
+on = "look"
+text = "I look."
+
+[[reply.call]]
+tool = "Read"
+input = { file_path = "notes.md" }
+
+[[reply]]
+on = "look"
+text = "It begins with an otter."
+
+[[reply]]
+times = 1000
+text = "You said {{ user }}"
+"#;
+
+/// A home in which a run has answered once.
+fn lived_in() -> House {
+    let house = House::new();
+    furnish(&house);
+    house.rooftree(&["run", "-q", "-m", "scripted/script.toml", "look at the notes"]).well();
+    let id = house.rooftree(&["sessions", "list", "-o", "ids"]).well();
+    house.rooftree(&["sessions", "rename", id.trim(), "talk"]).well();
+    house
+}
+
+fn furnish(house: &House) {
+    fs::write(house.path().join("script.toml"), SCRIPT).unwrap();
+    fs::write(house.path().join("notes.md"), "an otter\n").unwrap();
+}
+
+/// Lets a session go on, and checks that it did.
+#[track_caller]
+fn goes_on(house: &House, session: &str, words: &str) {
+    let before = house.rooftree(&["sessions", "events", session]).lines().len();
+    house.rooftree(&["run", "-q", "-m", "scripted/script.toml", "-s", session, words]).well();
+    let events = house.rooftree(&["sessions", "events", session]).lines();
+    assert!(events.len() > before, "nothing was appended");
+    assert_eq!(events.last().unwrap()["data"]["status"], "completed");
+    house.is_sound();
+}
+
+#[test]
+fn what_a_run_left_can_be_read_found_and_continued() {
+    let house = lived_in();
+    let text = house.rooftree(&["sessions", "show", "talk"]).well();
+    assert!(text.contains("✓ Read notes.md") && text.contains("It begins with an otter."), "{text}");
+    assert_eq!(house.rooftree(&["sessions", "search", "otter", "-o", "jsonl"]).lines().len(), 1);
+    goes_on(&house, "talk", "and now?");
+    house.rooftree(&["sessions", "clear", "talk"]).well();
+    goes_on(&house, "talk", "after clearing");
+}
+
+#[test]
+fn an_imported_session_goes_on_where_the_exported_one_stopped() {
+    let (house, other) = (lived_in(), House::new());
+    goes_on(&house, "talk", "and now?");
+    let file = other.path().join("talk.jsonl");
+    house.rooftree(&["sessions", "export", "talk", "--out", file.to_str().unwrap()]).well();
+    furnish(&other);
+    other.rooftree(&["sessions", "import", "talk.jsonl"]).well();
+    other.is_sound();
+    // The directory it worked in is another machine's; the session keeps naming it.
+    goes_on(&other, "talk", "still there?");
+}
+
+#[test]
+fn a_fork_in_the_middle_of_a_run_can_go_on_and_travel() {
+    let (house, other) = (lived_in(), House::new());
+    let before = house.rooftree(&["sessions", "events", "talk"]).well();
+    let events = house.rooftree(&["sessions", "events", "talk"]).lines();
+    let calls = events.iter().find(|event| event["type"] == "message.completed").unwrap()["id"].to_string();
+    house.rooftree(&["sessions", "fork", "talk", "--at", &calls, "--name", "branch"]).well();
+    goes_on(&house, "branch", "go on from here");
+    assert_eq!(house.rooftree(&["sessions", "events", "talk"]).well(), before, "the parent is untouched");
+    let file = other.path().join("branch.jsonl");
+    house.rooftree(&["sessions", "export", "branch", "--out", file.to_str().unwrap()]).well();
+    furnish(&other);
+    other.rooftree(&["sessions", "import", "branch.jsonl"]).well();
+    other.is_sound();
+    goes_on(&other, "branch", "and from there");
+}
+
+#[test]
+fn a_deleted_session_does_not_go_on_until_it_is_restored() {
+    let house = lived_in();
+    house.rooftree(&["sessions", "rm", "talk"]).well();
+    assert_eq!(house.rooftree(&["run", "-q", "-m", "scripted/script.toml", "-s", "talk", "hello"]).code, 8);
+    house.rooftree(&["sessions", "restore", "talk"]).well();
+    goes_on(&house, "talk", "hello again");
+}
