@@ -3,6 +3,7 @@
 mod nearest;
 mod providers;
 mod read;
+mod reader;
 
 use std::{
     collections::BTreeMap,

@@ -35,7 +35,10 @@ pub fn read(path: &Path) -> Result<BTreeMap<String, Key>, Problem> {
     let mode = file.metadata().map_err(|error| cannot("read", path, &error))?.permissions().mode();
     if mode & 0o077 != 0 {
         return Err(Problem::new(ErrorCode::InvalidConfig, format!("{} is not private", place(path)))
-            .cause(format!("others may read or change it (mode {:03o}), so its keys are not used", mode & 0o777))
+            .cause(format!(
+                "others may read or change it (mode {:03o}), so its keys are not used",
+                mode & 0o777
+            ))
             .fix(format!("chmod 600 {}", path.display())));
     }
     let mut text = String::new();
@@ -120,10 +123,14 @@ mod tests {
     fn a_file_that_cannot_be_read_is_not_repeated() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("credentials.toml");
-        for text in ["[keys]\nopenai = sk-secret-secret\n", "[keys]\n[keys.openai]\na = 'sk-secret-secret'\n"] {
+        for text in ["[keys]\nopenai = sk-secret-secret\n", "[keys]\n[keys.openai]\na = 'sk-secret-secret'\n"]
+        {
             replace(&path, text).unwrap();
             let problem = read(&path).unwrap_err();
-            assert!(problem.message.contains("line ") && !format!("{problem:?}").contains("secret-s"), "{problem:?}");
+            assert!(
+                problem.message.contains("line ") && !format!("{problem:?}").contains("secret-s"),
+                "{problem:?}"
+            );
         }
     }
 }

@@ -6,7 +6,7 @@ use rooftree_protocol::Problem;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::read::Reader;
+use super::reader::Reader;
 
 const KEYS: &[&str] = &["base_url", "key_env", "wire", "timeouts"];
 const WAITS: &[&str] = &["connect", "first_byte", "between_events", "total"];
@@ -48,10 +48,14 @@ pub(super) fn read(reader: &Reader<'_>, top: &Table) -> Result<BTreeMap<String, 
     let providers = match top.get("providers") {
         None => return Ok(BTreeMap::new()),
         Some(Value::Table(providers)) => providers,
-        Some(_) => return Err(reader.wrong("`providers` must be a table".into()).fix("write [providers.NAME]")),
+        Some(_) => {
+            return Err(reader.wrong("`providers` must be a table".into()).fix("write [providers.NAME]"));
+        }
     };
     let one = |name: &String| {
-        let table = reader.table(providers, name, KEYS).map_err(|problem| secretly_a_key(problem, providers, name))?;
+        let table = reader
+            .table(providers, name, KEYS)
+            .map_err(|problem| secretly_a_key(problem, providers, name))?;
         Ok((name.clone(), settings(reader, &table)?))
     };
     providers.keys().map(one).collect()
@@ -81,32 +85,4 @@ fn secretly_a_key(problem: Problem, providers: &Table, name: &str) -> Problem {
             .fix(format!("rooftree auth set {name}"));
     }
     problem
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::settings::read;
-
-    #[test]
-    fn a_provider_is_read_with_its_waits() {
-        let text = "[providers.mine]\nbase_url = 'http://h/v1'\nwire = 'responses'\n\
-                    [providers.mine.timeouts]\nfirst_byte = '10s'";
-        let settings = read::text(text, Path::new("c.toml")).unwrap();
-        let mine = &settings.providers["mine"];
-        assert_eq!((mine.base_url.as_deref(), mine.wire), (Some("http://h/v1"), Some(WireName::Responses)));
-        assert_eq!(mine.waits.first_byte, Some(Duration::from_secs(10)));
-    }
-
-    #[test]
-    fn a_key_in_the_settings_is_refused_without_being_repeated() {
-        let text = "[providers.openai]\napi_key = 'sk-very-secret'";
-        let problem = read::text(text, Path::new("c.toml")).unwrap_err();
-        assert_eq!(problem.fix.as_deref(), Some("rooftree auth set openai"));
-        assert!(!format!("{problem:?}").contains("very-secret"), "{problem:?}");
-        let problem = read::text("[providers.x]\nbase_uri = 'y'", Path::new("c.toml")).unwrap_err();
-        assert_eq!(problem.fix.as_deref(), Some("did you mean `x.base_url`?"));
-    }
 }

@@ -40,7 +40,10 @@ fn below(name: &str, old: Option<&Value>, new: Option<&Value>) -> Option<(String
 fn around(text: &str, at: usize) -> String {
     let from = at.saturating_sub(BEFORE);
     let piece: String = text.chars().skip(from).take(BEFORE + AFTER).collect();
-    let (begin, end) = (if from > 0 { "…" } else { "" }, if text.chars().count() > from + BEFORE + AFTER { "…" } else { "" });
+    let (begin, end) = (
+        if from > 0 { "…" } else { "" },
+        if text.chars().count() > from + BEFORE + AFTER { "…" } else { "" },
+    );
     format!("{begin}{piece:?}{end}")
 }
 
@@ -72,6 +75,9 @@ mod tests {
         }
         let long = "x".repeat(1_000);
         let (_, was, is) = told(json!(format!("{long}a")), json!(format!("{long}b"))).unwrap();
-        assert!(was.starts_with('…') && was.ends_with("a\"") && is.ends_with("b\"") && was.len() < 100, "{was}");
+        assert!(
+            was.starts_with('…') && was.ends_with("a\"") && is.ends_with("b\"") && was.len() < 100,
+            "{was}"
+        );
     }
 }

@@ -149,7 +149,8 @@ mod tests {
     #[test]
     fn ids_and_times_are_written_by_their_order_and_come_back_as_those_of_the_new_run() {
         let names = Arc::new(Names::default().naming("cwd", "/tmp/first"));
-        let mut question = json!([ONE, format!("{TWO} and {ONE} at 2026-11-15T18:42:07.113Z"), "/tmp/first/a"]);
+        let mut question =
+            json!([ONE, format!("{TWO} and {ONE} at 2026-11-15T18:42:07.113Z"), "/tmp/first/a"]);
         let mut order = Order::new(&names);
         order.hide(&mut question);
         assert_eq!(question, json!(["‹call:1›", "‹call:2› and ‹call:1› at ‹time:1›", "‹cwd›/a"]));

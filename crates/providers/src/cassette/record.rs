@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fs::{File, OpenOptions},
-    io::{ErrorKind, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -32,8 +32,9 @@ struct Tape {
     state: Mutex<State>,
 }
 
+#[derive(Default)]
 struct State {
-    file: File,
+    file: Option<File>,
     written: usize,
     opened: HashSet<String>,
     /// The last question of each conversation, and its place: the next one builds on it.
@@ -41,21 +42,19 @@ struct State {
 }
 
 impl Recorder {
-    /// Begins a new file; one that is there stays as it is.
+    /// Prepares a new file, which is made with its first line; one that is there stays as it is.
     pub fn create(path: &Path, names: Names) -> Result<Self, Problem> {
-        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
-            let problem = Problem::new(ErrorCode::InvalidArguments, format!("cannot record to {}", path.display()));
-            match error.kind() {
-                ErrorKind::AlreadyExists => {
-                    problem.cause("there is such a file already").fix("name another file, or remove that one")
-                }
-                _ => problem.cause(error.to_string()),
-            }
-        })?;
-        let state = State { file, written: 0, opened: HashSet::new(), last: HashMap::new() };
-        let tape = Tape { path: path.to_owned(), state: Mutex::new(state) };
-        tape.write(|state| state.line(&Line::Cassette { v: line::VERSION }))
-            .map_err(|error| Problem::new(ErrorCode::StoreFailed, error.to_string()))?;
+        let cannot =
+            || Problem::new(ErrorCode::InvalidArguments, format!("cannot record to {}", path.display()));
+        if path.exists() {
+            return Err(cannot()
+                .cause("there is such a file already")
+                .fix("name another file, or remove that one"));
+        }
+        if path.parent().is_some_and(|directory| !directory.as_os_str().is_empty() && !directory.is_dir()) {
+            return Err(cannot().cause("there is no such directory"));
+        }
+        let tape = Tape { path: path.to_owned(), state: Mutex::default() };
         Ok(Self { tape: Arc::new(tape), names: Arc::new(names) })
     }
 
@@ -89,22 +88,32 @@ impl Recorder {
 }
 
 impl Tape {
-    fn write(&self, write: impl FnOnce(&mut State) -> std::io::Result<()>) -> Result<(), Error> {
+    fn write(&self, write: impl FnOnce(&mut State) -> io::Result<()>) -> Result<(), Error> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         // A recording with a hole in it is worth nothing, so the run ends here.
-        write(&mut state)
+        state
+            .begin(&self.path)
+            .and_then(|()| write(&mut state))
             .map_err(|error| Error::Exhausted(format!("cannot record to {}: {error}", self.path.display())))
     }
 }
 
 impl State {
-    fn line(&mut self, line: &Line) -> std::io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
-        self.file.write_all(&text)
+    fn begin(&mut self, path: &Path) -> io::Result<()> {
+        if self.file.is_some() {
+            return Ok(());
+        }
+        self.file = Some(OpenOptions::new().write(true).create_new(true).open(path)?);
+        self.line(&Line::Cassette { v: line::VERSION })
     }
 
-    fn exchange(&mut self, asked: Asked, answer: Value) -> std::io::Result<()> {
+    fn line(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.file.as_mut().map_or(Ok(()), |file| file.write_all(&text))
+    }
+
+    fn exchange(&mut self, asked: Asked, answer: Value) -> io::Result<()> {
         let (base, kept, request) = match self.last.get(&asked.conversation) {
             Some((place, before)) => {
                 let (kept, new) = line::added(before, &asked.question);

@@ -48,12 +48,19 @@ impl Player {
             let line: Line = read.map_err(|error| flaw(format!("line {}: {error}", at + 1)))?;
             match line {
                 Line::Cassette { v } if at == 0 && v == line::VERSION => {}
-                Line::Cassette { v } => return Err(flaw(format!("line {}: version {v} of the file", at + 1))),
+                Line::Cassette { v } => {
+                    return Err(flaw(format!("line {}: version {v} of the file", at + 1)));
+                }
                 _ if at == 0 => return Err(flaw("line 1 does not say that this is a recording".into())),
                 Line::Model(model) => opened.push(model),
                 Line::Exchange { base, kept, request, answer } => {
-                    let base = base.and_then(|base| exchanges.get(base)).map_or(&Value::Null, |base| &base.question);
-                    exchanges.push(Exchange { question: line::whole(base, kept, request), answer, is_played: false });
+                    let base =
+                        base.and_then(|base| exchanges.get(base)).map_or(&Value::Null, |base| &base.question);
+                    exchanges.push(Exchange {
+                        question: line::whole(base, kept, request),
+                        answer,
+                        is_played: false,
+                    });
                 }
             }
         }

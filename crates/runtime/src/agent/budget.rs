@@ -18,11 +18,8 @@ pub(super) fn exhausted(agent: &mut Agent, model: &Model) -> Option<End> {
     let run = agent.history.run()?;
     let spent = run.usage.cost_usd;
     let answer = run.usage.output.checked_div(u64::from(run.turns)).unwrap_or(FIRST_ANSWER);
-    let question = Usage {
-        input: agent.window.tokens(prompt::estimate(agent)),
-        output: answer,
-        ..Usage::default()
-    };
+    let question =
+        Usage { input: agent.window.tokens(prompt::estimate(agent)), output: answer, ..Usage::default() };
     let next = model.charge(question).cost_usd;
     let is_something_left = spent < allowed || spent == 0.0;
     if is_something_left && spent + next <= allowed {
