@@ -34,7 +34,7 @@ impl Roof {
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         let answering = model.clone();
         let opener = move |choice: &rooftree_protocol::ModelChoice| {
-            Ok(Model { choice: choice.clone(), provider: answering.clone(), window: Some(10_000_000) })
+            Ok(Model { window: Some(10_000_000), ..Model::new(choice, answering.clone()) })
         };
         let runtime = Runtime::start(Options {
             store,
@@ -49,6 +49,7 @@ impl Roof {
             fallbacks: Vec::new(),
             max_turns: Some(1_000_000),
             run_timeout: None,
+            max_cost_usd: None,
         });
         Ok(Self { handle: runtime.handle(), model, runtime, cwd: directory.to_owned() })
     }
