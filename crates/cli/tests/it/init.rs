@@ -51,7 +51,7 @@ fn what_is_written_can_be_read_whatever_was_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_on_this_machine_is_found() {
     let list = r#"{"data":[{"id":"qwen3:8b","owned_by":"library"}]}"#;
-    let answer = || Answer::Raw { status: 200, content_type: "application/json".into(), body: list.into() };
+    let answer = || Answer::Raw { status: 200, content_type: "application/json", body: list.into() };
     let server = ModelServer::answering(WIRE, move |_| answer()).await;
     let house = House::new();
     let host = server.url().replace("http://", "");
