@@ -68,6 +68,8 @@ struct Agent {
     /// The bytes of the images in the conversation.
     media: Media,
     signals: Signals,
+    /// What people were told last that the model does not get.
+    dropped: Vec<String>,
     /// How often the provider has called the question too long since the last reply.
     refusals: u32,
     /// Whether the boundary lane may hold something that was not taken in.
@@ -161,6 +163,7 @@ impl Agent {
             history: History::default(),
             views: FileViews::default(),
             media: Media::default(),
+            dropped: Vec::new(),
             refusals: 0,
             has_news: true,
             clear_asked: false,

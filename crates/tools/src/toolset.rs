@@ -70,3 +70,26 @@ fn names_tool(glob: &str, tool: &dyn Tool) -> bool {
     let by_glob = Glob::new(&pattern).is_ok_and(|glob| glob.compile_matcher().is_match(&name));
     by_glob || tool.aliases().iter().any(|alias| alias.eq_ignore_ascii_case(glob))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Processes, builtin};
+
+    #[test]
+    fn an_absent_list_of_tools_means_all_and_an_empty_one_none() {
+        let all = builtin(Arc::new(Processes::new(|| 1)));
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let left = |allow: Option<&[&str]>, deny: &[&str]| {
+            let scope = ToolScope { allow: allow.map(list), deny: list(deny) };
+            all.scoped(&scope).names().join(" ")
+        };
+        assert_eq!(left(None, &[]), all.names().join(" "));
+        assert_eq!(left(Some(&[]), &[]), "");
+        assert_eq!(left(Some(&["read", "gr*", "execute_command"]), &[]), "Read Grep Bash");
+        assert!(!left(Some(&["*"]), &["B*", "Task*"]).contains("Bash"));
+        assert_eq!(left(Some(&["Reed"]), &[]), "", "a misspelt tool is no tool");
+    }
+}

@@ -83,7 +83,8 @@ fn as_a_child_post_and_keep_a_list() {
     for task in order.tasks {
         for _ in 0..2 {
             let posted = wait(store.post(letter(&order.session, task))).unwrap();
-            writeln!(list, "{task} {}", posted.message).unwrap();
+            // In one piece, so that a kill leaves a whole line or none.
+            list.write_all(format!("{task} {}\n", posted.message).as_bytes()).unwrap();
             list.sync_all().unwrap();
         }
     }

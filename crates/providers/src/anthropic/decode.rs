@@ -114,8 +114,8 @@ impl Answer {
                 json.push_str(&partial_json);
                 None
             }
-            (Block::Kept { item, .. }, Delta::Unknown(Value::Object(more))) => {
-                merge(item, more);
+            (Block::Kept { item, .. }, delta) => {
+                merge(item, delta.into_fields());
                 None
             }
             _ => None,
@@ -233,7 +233,7 @@ fn input(json: &str, begun: Value) -> Value {
     }
 }
 
-/// Lets an item grow by a delta nobody here knows: texts are joined, anything else is replaced.
+/// Lets an item nobody here knows grow by a delta: texts are joined, anything else is replaced.
 fn merge(item: &mut Map<String, Value>, more: Map<String, Value>) {
     for (name, value) in more.into_iter().filter(|(name, _)| name != "type") {
         match (item.get_mut(&name), value) {

@@ -1,7 +1,7 @@
 //! The wire's events, as far as they are read here. What is not known is not an error.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -54,6 +54,22 @@ pub(super) enum Delta {
     Citations { citation: Value },
     #[serde(untagged)]
     Unknown(Value),
+}
+
+impl Delta {
+    /// What it adds, by the names of the fields, for blocks nobody here knows.
+    pub(super) fn into_fields(self) -> Map<String, Value> {
+        let (name, value) = match self {
+            Self::Text { text } => ("text", text.into()),
+            Self::Thinking { thinking } => ("thinking", thinking.into()),
+            Self::Signature { signature } => ("signature", signature.into()),
+            Self::InputJson { partial_json } => ("partial_json", partial_json.into()),
+            Self::Citations { citation } => ("citation", citation),
+            Self::Unknown(Value::Object(fields)) => return fields,
+            Self::Unknown(_) => return Map::new(),
+        };
+        Map::from_iter([(name.to_owned(), value)])
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -129,4 +145,6 @@ pub(super) struct FailureBody {
 pub(super) struct Failure {
     pub(super) r#type: String,
     pub(super) message: String,
+    /// The window, as llama.cpp tells it on this wire.
+    pub(super) n_ctx: Option<u64>,
 }

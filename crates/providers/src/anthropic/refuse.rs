@@ -10,13 +10,13 @@ use crate::{Error, http::refusal::Refusal};
 
 /// The class of an answer that is no stream.
 pub(super) fn class(refusal: &Refusal) -> Error {
-    let Failure { r#type, message } = refusal.json().map(|body: FailureBody| body.error).unwrap_or_default();
+    let failure = refusal.json().map(|body: FailureBody| body.error).unwrap_or_default();
     let wait = || refusal.retry_after().or_else(|| reset(refusal, SystemTime::now()));
-    match by_code(&r#type, &message, refusal.words(&message)) {
+    match by_code(&failure, refusal.words(&failure.message)) {
         Some(Error::RateLimited { .. }) => Error::RateLimited { retry_after: wait() },
         Some(Error::Overloaded { .. }) => Error::Overloaded { retry_after: wait() },
         Some(error) => error,
-        None => match refusal.by_status(&message) {
+        None => match refusal.by_status(&failure.message) {
             Error::RateLimited { .. } => Error::RateLimited { retry_after: wait() },
             other => other,
         },
@@ -25,17 +25,19 @@ pub(super) fn class(refusal: &Refusal) -> Error {
 
 /// The class of an error that comes in the middle of a stream.
 pub(super) fn in_stream(failure: &Failure) -> Error {
-    let Failure { r#type, message } = failure;
-    by_code(r#type, message, message.clone()).unwrap_or_else(|| Error::Broken(message.clone()))
+    let words = failure.message.clone();
+    by_code(failure, words.clone()).unwrap_or(Error::Broken(words))
 }
 
-fn by_code(code: &str, message: &str, words: String) -> Option<Error> {
-    Some(match code {
+fn by_code(failure: &Failure, words: String) -> Option<Error> {
+    let Failure { r#type, message, n_ctx } = failure;
+    Some(match r#type.as_str() {
         "rate_limit_error" => Error::RateLimited { retry_after: None },
         "overloaded_error" => Error::Overloaded { retry_after: None },
         "authentication_error" | "permission_error" => Error::Unauthorized(words),
-        // The last one is what llama.cpp says on this wire.
-        "request_too_large" | "exceed_context_size_error" => Error::TooLong { limit: limit(message) },
+        "request_too_large" => Error::TooLong { limit: None },
+        // What llama.cpp says on this wire.
+        "exceed_context_size_error" => Error::TooLong { limit: *n_ctx },
         "invalid_request_error" if is_too_long(message) => Error::TooLong { limit: limit(message) },
         "invalid_request_error" | "billing_error" | "not_found_error" => Error::Refused(words),
         "api_error" | "timeout_error" => Error::Broken(words),
@@ -113,10 +115,16 @@ mod tests {
         assert_eq!(class(&refusal(413, "request_too_large", "x")), Error::TooLong { limit: None });
         assert_eq!(class(&refusal(500, "api_error", "x")), Error::Broken("x".into()));
         assert_eq!(class(&refusal(418, "tea_error", "x")), Error::Refused("x".into()));
-        assert_eq!(
-            in_stream(&Failure { r#type: "new".into(), message: "x".into() }),
-            Error::Broken("x".into())
-        );
+        let failure = Failure { r#type: "new".into(), message: "x".into(), n_ctx: None };
+        assert_eq!(in_stream(&failure), Error::Broken("x".into()));
+    }
+
+    #[test]
+    fn a_local_server_says_how_much_fits() {
+        let body =
+            r#"{"error": {"code": 400, "type": "exceed_context_size_error", "message": "x", "n_ctx": 4096}}"#;
+        let refusal = Refusal { status: 400, body: body.into(), ..Refusal::default() };
+        assert_eq!(class(&refusal), Error::TooLong { limit: Some(4096) });
     }
 
     #[test]

@@ -128,6 +128,22 @@ async fn what_only_the_vendor_understands_comes_back_to_it_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_block_nobody_knows_grows_by_its_deltas() {
+    let delta = |delta: serde_json::Value| {
+        let event = json!({"type": "content_block_delta", "index": 0, "delta": delta});
+        Block::Frame(format!("event: content_block_delta\ndata: {event}\n\n"))
+    };
+    let answer = say()
+        .block(Block::Item(json!({"type": "summary", "text": "a"})))
+        .block(delta(json!({"type": "text_delta", "text": "b"})))
+        .block(delta(json!({"type": "summary_delta", "text": "c", "weight": 3})));
+    let server = ModelServer::start(ANTHROPIC.server, [answer]).await;
+    let reply = ask(&ANTHROPIC.model(&server.url()), question("hi")).await.1.unwrap();
+    let item = json!({"type": "summary", "text": "abc", "weight": 3});
+    assert_eq!(reply.parts, [ReplyPart::Opaque { provider: "anthropic".into(), item }]);
+}
+
+#[tokio::test]
 async fn an_answer_says_why_it_ends() {
     let table = [
         (say().text(["a"]), StopReason::End),

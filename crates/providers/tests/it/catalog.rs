@@ -51,14 +51,15 @@ fn names_and_tiers_are_understood() {
 
 #[tokio::test]
 async fn a_model_that_does_not_think_is_not_asked_to() {
-    let server = ModelServer::start(WIRE, [say(), say()]).await;
+    let server = ModelServer::start(WIRE, [say(), say(), say()]).await;
     let own = "[[model]]\nid = 'openai/mine'\nthinking = false";
     let catalog = catalog(&server.url(), Known::built_in().adding("mine.toml", own).unwrap());
-    for name in ["openai/mine", "openai/never-heard-of"] {
+    for name in ["openai/mine", "openai/gpt-4-turbo", "openai/never-heard-of"] {
         let model = catalog.open(&choice(name)).unwrap();
         ask(model.provider.as_ref(), request()).await.1.unwrap();
     }
     let asked = server.requests();
     assert_eq!(asked[0].json()["reasoning"], Value::Null);
-    assert_ne!(asked[1].json()["reasoning"], Value::Null);
+    assert_eq!(asked[1].json()["reasoning"], Value::Null);
+    assert_ne!(asked[2].json()["reasoning"], Value::Null);
 }

@@ -67,18 +67,19 @@ async fn thinking_comes_back_encrypted_in_its_place_and_only_to_its_vendor() {
         "summary": [{"type": "summary_text", "text": "Hmm."}]});
     assert_eq!(reply.parts[..3], [thinking("Hmm."), opaque(item.clone()), text("Yes.")]);
     let foreign = ReplyPart::Thinking { text: "Secret.".into(), signature: Some("s".into()) };
+    let stray = ReplyPart::Opaque { provider: "anthropic".into(), item: json!({"type": "server_tool_use"}) };
     let forgotten = opaque(json!({"id": "rs_9", "type": "reasoning", "summary": []}));
     let messages = vec![
         user("Hi"),
         assistant("openai/m", reply.parts),
-        assistant("anthropic/c", vec![foreign, text("No.")]),
+        assistant("anthropic/c", vec![foreign, stray, text("No.")]),
         assistant("openai/m", vec![forgotten, text("So.")]),
     ];
     let (body, dropped) = asked(Thinks::Yes, Request { messages, ..request() }).await;
     let kinds: Vec<&Value> = body["input"].as_array().unwrap().iter().map(|item| &item["type"]).collect();
     assert_eq!(kinds, ["message", "reasoning", "message", "function_call", "message", "message"]);
     assert_eq!(body["input"][1], item);
-    assert_eq!(dropped, ["the thinking of anthropic/c"]);
+    assert_eq!(dropped, ["the thinking of anthropic/c", "what only anthropic understands"]);
     assert!(!body.to_string().contains("Secret") && !body.to_string().contains("rs_9"));
 }
 

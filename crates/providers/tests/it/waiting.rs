@@ -59,7 +59,9 @@ async fn a_stream_that_falls_silent_is_given_up_after_what_it_said() {
 #[tokio::test]
 async fn pings_do_not_keep_a_dead_stream_alive() {
     for wire in WIRES {
-        let timeouts = Timeouts { between_events: SHORT, ..Timeouts::default() };
+        // If pings counted, the end would be that of the whole answer.
+        let (between_events, total) = (SHORT * 5, SHORT * 50);
+        let timeouts = Timeouts { between_events, total, ..Timeouts::default() };
         let (said, words) = lost(wire, saying().ending(End::Ping(first_part(wire))), timeouts).await;
         assert_eq!(said, "one ", "{}", wire.name);
         assert!(words.starts_with("no further event within"), "{words}");

@@ -176,8 +176,9 @@ fn keep(agent: &mut Agent, model: &Model, reply: Reply) {
     let estimate = prompt::estimate(agent);
     agent.window.calibrate(estimate, reply.usage.input);
     agent.refusals = 0;
-    if !reply.dropped.is_empty() {
+    if !reply.dropped.is_empty() && reply.dropped != agent.dropped {
         let message = format!("{} does not get {}", model.choice, reply.dropped.join(", "));
+        agent.dropped.clone_from(&reply.dropped);
         let code = "not_carried_over".into();
         agent.note(EventBody::Notice { level: NoticeLevel::Info, code, message, hint: None });
     }

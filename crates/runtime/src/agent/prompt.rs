@@ -10,6 +10,9 @@ use rooftree_providers::{Request, ToolChoice};
 
 use super::{Agent, window};
 
+/// Tokens a reply may have: plenty for any turn, and no provider sets more aside for it.
+const MAX_OUTPUT: u64 = 32_000;
+
 /// The system prompt for a definition at work in a directory.
 pub(super) fn system(definition: &AgentDefinition, cwd: &Path) -> Arc<str> {
     let prompt = definition.prompt.trim();
@@ -30,7 +33,7 @@ pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt:
         tools: agent.kit.specs.clone(),
         tool_choice: ToolChoice::Auto,
         schema: None,
-        max_output: None,
+        max_output: model.output.map(|most| most.min(MAX_OUTPUT)),
         media: agent.media.clone(),
         session: agent.session.id.clone(),
         attempt,

@@ -117,3 +117,55 @@ async fn a_watcher_that_comes_late_sees_the_same_events_as_one_that_was_there() 
     let mut late = house.handle.subscribe(Filter { session: session.clone(), after: 3 });
     assert_eq!(late.next().await.unwrap().id, Some(4));
 }
+
+#[tokio::test]
+async fn a_watcher_that_falls_behind_misses_deltas_and_no_event() {
+    use rooftree_runtime::Filter;
+    let house = Plan::new([say("x".repeat(5_000)).chunk(1), say("y".repeat(5_000)).chunk(1)]).build();
+    let session = house.post("talk").await;
+    let mut slow = house.handle.subscribe(Filter { session: session.clone(), after: 0 });
+    // It looks away while far more is said than the bus keeps for it.
+    house.finished(&session).await;
+    house.post_to(&session, "more").await;
+    house.finished_runs(&session, 2).await;
+    let stored = house.events(&session).await;
+    let mut seen = Vec::new();
+    while seen.len() < stored.len() {
+        let event = slow.next().await.unwrap();
+        if event.id.is_some() {
+            seen.push(event.as_ref().clone());
+        }
+    }
+    assert_eq!(seen, stored);
+}
+
+#[tokio::test]
+async fn two_sessions_in_one_process_share_no_directory_and_no_todos() {
+    use rooftree_providers::scripted::call;
+    use serde_json::json;
+    let list = json!({"todos": [{"content": "mine", "status": "pending"}]});
+    let script = [
+        say("").calls([call("Read", json!({"file_path": "name.txt"})), call("TodoWrite", list)]).on("list"),
+        say("{{ all[0].text }}").on("list"),
+        say("").calls([call("Read", json!({"file_path": "name.txt"}))]).on("plain"),
+        say("{{ all[0].text }}").on("plain"),
+    ];
+    let tools = rooftree_tools::builtin(std::sync::Arc::new(rooftree_tools::Processes::new(|| 9)));
+    let house = Plan::new(script).tools(tools).build();
+    let mut sessions = Vec::new();
+    for (name, text) in [("one", "list"), ("two", "plain")] {
+        let cwd = house.path().join(name);
+        std::fs::create_dir(&cwd).unwrap();
+        std::fs::write(cwd.join("name.txt"), name).unwrap();
+        let to = Address::Create(NewSession { cwd, ..new(&house) });
+        let parts = vec![Part::text(text)];
+        let post = Command::Post { to, parts, origin: Origin::User, key: None, delivery: Delivery::Queue };
+        let Reply::Accepted { session, .. } = house.command(post).await else { panic!() };
+        sessions.push(session);
+    }
+    for (session, name) in sessions.iter().zip(["one", "two"]) {
+        assert!(house.finished(session).await.text.contains(name));
+    }
+    assert!(house.story(&sessions[0]).await.contains("todos"));
+    assert!(!house.story(&sessions[1]).await.contains("todos"));
+}
