@@ -7,7 +7,7 @@ use rooftree_providers::{
     Catalog,
     cassette::{Names, Player, Recorder},
     catalog::{Known, Opener, Resolved},
-    scripted,
+    external, scripted,
 };
 use rooftree_runtime::{Clock, SystemClock};
 
@@ -18,6 +18,9 @@ use crate::{
     scenario,
     settings::Settings,
 };
+
+/// Other agents' programs that answer as models.
+pub const PROGRAMS: [&external::Program; 3] = [&external::CLAUDE, &external::CODEX, &external::PI];
 
 /// All of it. Nothing is connected and no key is read until a model is opened.
 pub struct Minds {
@@ -56,6 +59,9 @@ impl Minds {
             ("scripted".to_owned(), scripted::opener(&environment.cwd, sleeper.clone())),
             (scenario::PROVIDER.to_owned(), scenario::opener(sleeper)),
         ];
+        openers.extend(PROGRAMS.map(|program| {
+            (program.name.to_owned(), external::opener(program, external::Options::default()))
+        }));
         openers.extend(profiles.iter().map(|profile| {
             let (credentials, connections) = (credentials.clone(), connections.clone());
             (

@@ -1,7 +1,7 @@
 //! Starts programs in their own group, bounds them, and leaves nothing behind.
 //!
-//! [`spawn`] is the only way to start a program. What it starts dies with the [`Process`]
-//! value, with this process, or when it is told to: the whole tree, also what left its
+//! [`spawn`] and [`spawn_streamed`] are the only ways to start a program. What they start dies
+//! with the [`Process`] value, with this process, or when it is told to: the whole tree, also what left its
 //! process group. [`kill_group`] cleans up after a crash of an earlier process.
 //!
 //! How relatives are found: children inherit a mark in their environment, and `/proc` shows
@@ -19,8 +19,8 @@ mod tree;
 pub use environment::Environment;
 pub use kept::Kept;
 pub use kill::kill_group;
-pub use process::{Bounds, Ending, Finished, Process};
-pub use spawn::{Input, Spawn, spawn};
+pub use process::{Bounds, Ending, Finished, Process, Streamed};
+pub use spawn::{Input, Spawn, spawn, spawn_streamed};
 pub use tree::{Identity, is_alive};
 
 /// What can go wrong when a program is started.

@@ -1,5 +1,7 @@
 //! A running program: bounded in time and output, ended with all that belongs to it.
 
+mod streamed;
+
 use std::{os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
 
 use tokio::{
@@ -11,6 +13,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{Identity, Kept, kill};
+
+pub use streamed::Streamed;
 
 /// How long output is awaited after everything that could write it is gone.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);

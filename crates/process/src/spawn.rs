@@ -1,4 +1,4 @@
-//! Starts one program: own group, clean environment, one stream of output.
+//! Starts one program: own group, clean environment, its output as one stream or as two.
 
 use std::{
     env,
@@ -21,7 +21,7 @@ use tokio::{
     sync::oneshot,
 };
 
-use crate::{Environment, Error, Identity, Process, spawner, tree::MARK};
+use crate::{Environment, Error, Identity, Process, Streamed, spawner, tree::MARK};
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -52,22 +52,51 @@ pub enum Input {
 ///
 /// The program is the leader of its own group, and is killed when this process dies.
 pub async fn spawn(spawn: Spawn) -> Result<Process, Error> {
-    let mark = next_mark();
-    let failed = |source: io::Error| Error::Start {
-        program: spawn.program.to_string_lossy().into_owned(),
-        directory: spawn.cwd.display().to_string(),
-        source,
+    let (output, writer) = outlet(&spawn)?;
+    let errors = writer.try_clone().map_err(|source| failed(&spawn, source))?;
+    launch(&spawn, output, writer, errors).await
+}
+
+/// Starts a program the same way, with its standard output and error apart, to be listened to.
+pub async fn spawn_streamed(spawn: Spawn) -> Result<Streamed, Error> {
+    let (output, writer) = outlet(&spawn)?;
+    let (errors, error_writer) = outlet(&spawn)?;
+    let process = launch(&spawn, output, writer, error_writer).await?;
+    Ok(Streamed::new(process, errors))
+}
+
+/// A pipe out of the program: our end and its end.
+fn outlet(spawn: &Spawn) -> Result<(pipe::Receiver, io::PipeWriter), Error> {
+    let open = || {
+        let (reader, writer) = io::pipe()?;
+        Ok((pipe::Receiver::from_owned_fd(reader.into())?, writer))
     };
-    let (reader, writer) = io::pipe().map_err(failed)?;
-    let mut command = command(&spawn, &mark);
-    command.stdout(writer.try_clone().map_err(failed)?).stderr(writer);
-    let output = pipe::Receiver::from_owned_fd(reader.into()).map_err(failed)?;
-    let mut child = start(command).await?.map_err(failed)?;
+    open().map_err(|source| failed(spawn, source))
+}
+
+async fn launch(
+    spawn: &Spawn,
+    output: pipe::Receiver,
+    writer: io::PipeWriter,
+    errors: io::PipeWriter,
+) -> Result<Process, Error> {
+    let mark = next_mark();
+    let mut command = command(spawn, &mark);
+    command.stdout(writer).stderr(errors);
+    let mut child = start(command).await?.map_err(|source| failed(spawn, source))?;
     feed(&mut child, &spawn.input);
     let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).ok_or(Error::Gone)?;
     // Nobody has reaped it yet, so it can be looked at even if it has ended already.
     let identity = Identity::of(pid).unwrap_or(Identity { group: pid, start: 0 });
     Ok(Process::new(child, output, identity, mark))
+}
+
+fn failed(spawn: &Spawn, source: io::Error) -> Error {
+    Error::Start {
+        program: spawn.program.to_string_lossy().into_owned(),
+        directory: spawn.cwd.display().to_string(),
+        source,
+    }
 }
 
 fn next_mark() -> String {

@@ -37,6 +37,9 @@ pub enum Error {
     /// A script has no answer; asking again will not help.
     #[error("{0}")]
     Exhausted(String),
+    /// Set something up: a program is missing or too old.
+    #[error("{0}")]
+    Unusable(Box<Problem>),
 }
 
 impl Error {
@@ -56,6 +59,7 @@ impl Error {
     /// The same in words for people.
     pub fn problem(&self) -> Problem {
         let code = match self {
+            Self::Unusable(problem) => return Problem::clone(problem),
             Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Broken(_) => {
                 ErrorCode::ProviderUnavailable
             }

@@ -1,8 +1,10 @@
 //! What comes back from a model: deltas, then one whole reply.
 
+use std::borrow::Cow;
+
 use rooftree_protocol::{
     Usage,
-    event::{ReplyPart, StopReason},
+    event::{NoticeLevel, ReplyPart, StopReason},
 };
 
 /// A piece of an answer.
@@ -20,6 +22,15 @@ pub enum Chunk {
         tool: String,
         /// The piece.
         text: String,
+    },
+    /// Something people should know while the answer comes: what a program does by itself, a warning.
+    Note {
+        /// How bad it is.
+        level: NoticeLevel,
+        /// Which note, for programs.
+        code: Cow<'static, str>,
+        /// In words.
+        message: String,
     },
     /// The whole reply; always the last chunk.
     Reply(Reply),

@@ -1,8 +1,10 @@
 //! What we ask of a model: built by a pure function from the journal.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
-use rooftree_protocol::{BlobId, Effort, Part, SessionId, ToolResult, ToolSpec, event::ReplyPart};
+use rooftree_protocol::{
+    BlobId, Effort, Part, PermissionMode, SessionId, ToolResult, ToolSpec, event::ReplyPart,
+};
 use serde_json::Value;
 
 /// One question to a model. Cheap to clone: the history is shared, not copied.
@@ -32,6 +34,17 @@ pub struct Request {
     pub session: SessionId,
     /// How often this same question has failed before.
     pub attempt: u32,
+    /// Where the session works; only programs that act by themselves need to know.
+    pub workplace: Arc<Workplace>,
+}
+
+/// Where a session works and how freely, for a model that is a program with tools of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Workplace {
+    /// The session's directory.
+    pub directory: PathBuf,
+    /// What may happen without asking. A program cannot ask, so it gets nothing beyond this.
+    pub mode: PermissionMode,
 }
 
 /// The bytes behind the images of a conversation. What is missing is described in words instead.

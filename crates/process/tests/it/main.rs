@@ -10,4 +10,5 @@
 mod crash;
 mod ending;
 mod leftovers;
+mod listening;
 mod shell;

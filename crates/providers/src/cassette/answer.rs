@@ -3,12 +3,29 @@
 use std::time::Duration;
 
 use rooftree_protocol::{
-    Usage,
-    event::{ReplyPart, StopReason},
+    Problem, Usage,
+    event::{NoticeLevel, ReplyPart, StopReason},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Reply};
+
+/// Everything that came of a question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Answered {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) notes: Vec<Note>,
+    #[serde(flatten)]
+    pub(super) answer: Answer,
+}
+
+/// What was told while the answer came; the journal keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Note {
+    pub(super) level: NoticeLevel,
+    pub(super) code: String,
+    pub(super) message: String,
+}
 
 /// What came of a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +54,7 @@ pub(super) enum Failure {
     Refused { words: String },
     Broken { words: String },
     Exhausted { words: String },
+    Unusable { problem: Problem },
 }
 
 impl Answer {
@@ -60,6 +78,7 @@ impl Answer {
             Error::Refused(words) => Failure::Refused { words },
             Error::Broken(words) => Failure::Broken { words },
             Error::Exhausted(words) => Failure::Exhausted { words },
+            Error::Unusable(problem) => Failure::Unusable { problem: *problem },
         })
     }
 
@@ -84,12 +103,15 @@ impl Failure {
             Self::Refused { words } => Error::Refused(words),
             Self::Broken { words } => Error::Broken(words),
             Self::Exhausted { words } => Error::Exhausted(words),
+            Self::Unusable { problem } => Error::Unusable(Box::new(problem)),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rooftree_protocol::ErrorCode;
+
     use super::*;
 
     #[test]
@@ -102,6 +124,7 @@ mod tests {
             Error::Refused("b".into()),
             Error::Broken("c".into()),
             Error::Exhausted("d".into()),
+            Error::Unusable(Box::new(Problem::new(ErrorCode::InvalidConfig, "e").fix("f"))),
         ];
         for error in errors {
             let line = serde_json::to_string(&Answer::of_error(&error)).unwrap();

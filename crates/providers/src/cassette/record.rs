@@ -13,7 +13,7 @@ use rooftree_protocol::{ErrorCode, ModelChoice, Problem, SessionId};
 use serde_json::{Map, Value, json};
 
 use super::{
-    answer::Answer,
+    answer::{Answer, Answered, Note},
     line::{self, Line, Opened},
     names::{Names, Order},
     question,
@@ -148,7 +148,13 @@ impl Provider for Recording {
         let (inner, recorder) = (self.inner.stream(request), self.recorder.clone());
         let mut order = Order::new(&recorder.names);
         order.hide(&mut question);
-        let listening = Listening { inner, recorder, order, asked: Some(Asked { conversation, question }) };
+        let listening = Listening {
+            inner,
+            recorder,
+            order,
+            notes: Vec::new(),
+            asked: Some(Asked { conversation, question }),
+        };
         stream::unfold(listening, Listening::next).boxed()
     }
 }
@@ -158,6 +164,7 @@ struct Listening {
     inner: ReplyStream,
     recorder: Recorder,
     order: Order,
+    notes: Vec<Note>,
     /// Taken when the answer is complete.
     asked: Option<Asked>,
 }
@@ -173,19 +180,30 @@ impl Listening {
         let answer = match &piece {
             Ok(Chunk::Reply(reply)) => Answer::of_reply(reply),
             Err(error) => Answer::of_error(error),
-            Ok(_) => {
+            Ok(chunk) => {
+                self.notes.extend(note(chunk));
                 self.asked = Some(asked);
                 return Some((piece, self));
             }
         };
-        let kept = self.keep(asked, &answer);
+        let kept = self.keep(asked, answer);
         Some((kept.and(piece), self))
     }
 
-    fn keep(&self, asked: Asked, answer: &Answer) -> Result<(), Error> {
-        let mut answer = serde_json::to_value(answer)
+    fn keep(&mut self, asked: Asked, answer: Answer) -> Result<(), Error> {
+        let answered = Answered { notes: std::mem::take(&mut self.notes), answer };
+        let mut answer = serde_json::to_value(answered)
             .map_err(|error| Error::Exhausted(format!("cannot spell an answer: {error}")))?;
         self.order.hide_known(&mut answer);
         self.recorder.tape.write(|state| state.exchange(asked, answer))
+    }
+}
+
+fn note(chunk: &Chunk) -> Option<Note> {
+    match chunk {
+        Chunk::Note { level, code, message } => {
+            Some(Note { level: *level, code: code.clone().into_owned(), message: message.clone() })
+        }
+        _ => None,
     }
 }

@@ -11,13 +11,13 @@ use rooftree_protocol::{ErrorCode, ModelChoice, Problem, event::ReplyPart};
 use serde_json::{Value, json};
 
 use super::{
-    answer::Answer,
+    answer::{Answered, Note},
     difference,
     line::{self, Line, Opened},
     names::{Names, Order},
     question,
 };
-use crate::{Chunk, Error, Model, Provider, Reply, ReplyStream, Request, catalog::Opener};
+use crate::{Chunk, Error, Model, Provider, ReplyStream, Request, catalog::Opener};
 
 /// A recording being played. Clones play the same one.
 #[derive(Clone)]
@@ -152,26 +152,35 @@ impl Provider for Replaying {
         order.hide(&mut question);
         let answered = self.player.answer(&question).and_then(|mut answer| {
             order.reveal(&mut answer);
-            let answer: Answer = serde_json::from_value(answer)
-                .map_err(|error| Error::Exhausted(format!("the recording is damaged: {error}")))?;
-            answer.into_result()
+            serde_json::from_value::<Answered>(answer)
+                .map_err(|error| Error::Exhausted(format!("the recording is damaged: {error}")))
         });
         stream::iter(match answered {
-            Ok(reply) => pieces(reply),
+            Ok(answered) => pieces(answered),
             Err(error) => vec![Err(error)],
         })
         .boxed()
     }
 }
 
-/// A reply as it comes from a provider: its text in pieces, then the whole.
-fn pieces(reply: Reply) -> Vec<Result<Chunk, Error>> {
-    let deltas = reply.parts.iter().filter_map(|part| match part {
-        ReplyPart::Text { text } => Some(Ok(Chunk::Text(text.clone()))),
-        ReplyPart::Thinking { text, .. } => Some(Ok(Chunk::Thinking(text.clone()))),
-        ReplyPart::Call(_) | ReplyPart::Opaque { .. } => None,
-    });
-    let mut pieces: Vec<_> = deltas.collect();
-    pieces.push(Ok(Chunk::Reply(reply)));
+/// An answer as it comes from a provider: notes, its text in pieces, then the whole.
+fn pieces(answered: Answered) -> Vec<Result<Chunk, Error>> {
+    let note = |Note { level, code, message }| Ok(Chunk::Note { level, code: code.into(), message });
+    let mut pieces: Vec<_> = answered.notes.into_iter().map(note).collect();
+    match answered.answer.into_result() {
+        Ok(reply) => {
+            pieces.extend(reply.parts.iter().filter_map(delta).map(Ok));
+            pieces.push(Ok(Chunk::Reply(reply)));
+        }
+        Err(error) => pieces.push(Err(error)),
+    }
     pieces
+}
+
+fn delta(part: &ReplyPart) -> Option<Chunk> {
+    match part {
+        ReplyPart::Text { text } => Some(Chunk::Text(text.clone())),
+        ReplyPart::Thinking { text, .. } => Some(Chunk::Thinking(text.clone())),
+        ReplyPart::Call(_) | ReplyPart::Opaque { .. } => None,
+    }
 }

@@ -82,6 +82,7 @@ impl Conversation {
             media: rooftree_providers::Media::default(),
             session: rooftree_protocol::SessionId::from_entropy(1),
             attempt: self.attempt,
+            workplace: Arc::default(),
         }
     }
 

@@ -53,7 +53,7 @@ async fn deltas_add_up_to_the_reply_that_ends_the_stream() {
         match chunk {
             Chunk::Text(piece) => text.push(piece.as_str()),
             Chunk::Thinking(piece) => thinking.push(piece.as_str()),
-            Chunk::ToolInput { .. } | Chunk::Reply(_) => {}
+            Chunk::ToolInput { .. } | Chunk::Note { .. } | Chunk::Reply(_) => {}
         }
     }
     assert_eq!(thinking, ["hm, ", "hm"]);

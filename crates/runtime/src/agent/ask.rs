@@ -133,13 +133,16 @@ pub(super) async fn answer(
     }
 }
 
-fn tell(agent: &Agent, delta: Chunk, said: &mut String) {
+fn tell(agent: &mut Agent, delta: Chunk, said: &mut String) {
     match delta {
         Chunk::Text(text) => {
             said.push_str(&text);
             agent.say(EventBody::MessageDelta { text });
         }
         Chunk::Thinking(text) => agent.say(EventBody::ThinkingDelta { text }),
+        Chunk::Note { level, code, message } => {
+            agent.note(EventBody::Notice { level, code: code.into_owned(), message, hint: None });
+        }
         Chunk::ToolInput { .. } | Chunk::Reply(_) => {}
     }
 }

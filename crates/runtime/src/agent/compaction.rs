@@ -213,6 +213,7 @@ fn request(model: &Model, session: &SessionId, so_far: &str, slice: &str) -> Req
         media: Media::default(),
         session: session.clone(),
         attempt: 0,
+        workplace: Arc::default(),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::{path::Path, sync::Arc};
 
 use rooftree_protocol::AgentDefinition;
-use rooftree_providers::{Request, ToolChoice};
+use rooftree_providers::{Request, ToolChoice, Workplace};
 
 use super::{Agent, window};
 
@@ -37,6 +37,7 @@ pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt:
         media: agent.media.clone(),
         session: agent.session.id.clone(),
         attempt,
+        workplace: Arc::new(Workplace { directory: agent.session.cwd.clone(), mode: agent.policy.mode }),
     }
 }
 

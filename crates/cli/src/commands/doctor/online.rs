@@ -109,5 +109,6 @@ fn question(choice: &ModelChoice) -> Request {
         media: Media::default(),
         session: SessionId::from_entropy(SystemClock.entropy()),
         attempt: 0,
+        workplace: Arc::default(),
     }
 }

@@ -7,13 +7,14 @@ use rooftree_providers::compatible::{Found, Place, find_local};
 
 use super::{
     check::{Check, Group},
+    machine::on_path,
     models::failed,
     online,
 };
 use crate::{
     credentials::Source,
     environment::Environment,
-    minds::Minds,
+    minds::{Minds, PROGRAMS},
     providers::{Need, Profile, missing_key},
     settings::{self, Waits},
     terminal::wording::counted,
@@ -38,6 +39,11 @@ pub async fn checks(environment: &Environment, is_online: bool) -> Vec<Check> {
     if local.is_empty() {
         checks.push(Group::Providers.absent("local", "no model server answers on the usual ports"));
     }
+    checks.extend(PROGRAMS.iter().filter_map(|program| {
+        let path = on_path(program.executable)?;
+        let words = format!("{} · as a model: {}/default", path.display(), program.name);
+        Some(Group::Providers.good(program.name, words))
+    }));
     if is_online {
         checks.extend(online::checks(&minds, &settings, &local).await);
     }

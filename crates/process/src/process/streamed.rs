@@ -1,0 +1,129 @@
+//! A running program that is listened to: its standard output as it comes, its standard error apart.
+//!
+//! Nothing is read ahead: a program that writes faster than it is heard waits at its full pipe.
+
+use std::time::Duration;
+
+use tokio::{
+    io::AsyncReadExt,
+    net::unix::pipe,
+    time::{Instant, sleep_until, timeout},
+};
+
+use super::{Ending, Finished, LAST_OUTPUT, Process, ending_of};
+use crate::{Identity, Kept, kill};
+
+/// How many bytes of standard error are kept, half from each end.
+const ERROR_BYTES: usize = 16 * 1024;
+/// How many bytes are read at once.
+const PIECE: usize = 64 * 1024;
+
+/// A program that was started to be listened to. Dropping it kills it and all its descendants.
+#[derive(Debug)]
+pub struct Streamed {
+    process: Process,
+    errors: pipe::Receiver,
+    said: Kept,
+    are_errors_open: bool,
+    is_output_open: bool,
+    ending: Option<Ending>,
+    piece: Vec<u8>,
+    error_piece: Vec<u8>,
+}
+
+impl Streamed {
+    pub(crate) fn new(process: Process, errors: pipe::Receiver) -> Self {
+        Self {
+            process,
+            errors,
+            said: Kept::new(ERROR_BYTES),
+            are_errors_open: true,
+            is_output_open: true,
+            ending: None,
+            piece: vec![0; PIECE],
+            error_piece: vec![0; PIECE],
+        }
+    }
+
+    /// What to write down so that a later process can clean up after a crash of this one.
+    pub fn identity(&self) -> Identity {
+        self.process.identity
+    }
+
+    /// The next bytes of its standard output; none when there are no more. Dropping the wait loses nothing.
+    pub async fn read(&mut self) -> Option<Vec<u8>> {
+        while self.ending.is_none() {
+            if !self.is_output_open {
+                return None;
+            }
+            tokio::select! {
+                biased;
+                // First: a flood from a descendant must not hide the leader's end.
+                status = self.process.child.wait() => {
+                    self.ending = Some(status.map_or(Ending::Signalled(0), ending_of));
+                }
+                read = self.process.output.read(&mut self.piece) => {
+                    let bytes = read.ok().and_then(|length| self.piece.get(..length)).unwrap_or_default();
+                    self.is_output_open = !bytes.is_empty();
+                    if self.is_output_open {
+                        return Some(bytes.to_vec());
+                    }
+                }
+                read = self.errors.read(&mut self.error_piece), if self.are_errors_open => {
+                    let bytes = read.ok().and_then(|length| self.error_piece.get(..length)).unwrap_or_default();
+                    self.are_errors_open = !bytes.is_empty();
+                    self.said.push(bytes);
+                }
+            }
+        }
+        self.read_rest().await
+    }
+
+    /// What lies in the pipe after the leader's end; its descendants must not hold it open.
+    async fn read_rest(&mut self) -> Option<Vec<u8>> {
+        if !self.is_output_open {
+            return None;
+        }
+        kill::end_tree(self.process.identity, &self.process.mark).await;
+        let read = timeout(LAST_OUTPUT, self.process.output.read(&mut self.piece)).await;
+        let length = read.ok().and_then(Result::ok).unwrap_or(0);
+        self.is_output_open = length > 0;
+        self.is_output_open.then(|| self.piece.get(..length).unwrap_or_default().to_vec())
+    }
+
+    /// Waits so long for it to end by itself, then ends it; nothing of it is left then.
+    ///
+    /// The output given back is what it wrote to its standard error.
+    pub async fn finish(mut self, patience: Duration) -> Finished {
+        let deadline = Instant::now() + patience;
+        while self.ending.is_none() {
+            tokio::select! {
+                biased;
+                status = self.process.child.wait() => {
+                    self.ending = Some(status.map_or(Ending::Signalled(0), ending_of));
+                }
+                () = sleep_until(deadline) => self.ending = Some(Ending::TimedOut),
+                // Nobody wants it any more, but it must be able to write it.
+                read = self.process.output.read(&mut self.piece), if self.is_output_open => {
+                    self.is_output_open = read.is_ok_and(|length| length > 0);
+                }
+                read = self.errors.read(&mut self.error_piece), if self.are_errors_open => {
+                    let bytes = read.ok().and_then(|length| self.error_piece.get(..length)).unwrap_or_default();
+                    self.are_errors_open = !bytes.is_empty();
+                    self.said.push(bytes);
+                }
+            }
+        }
+        self.process.end_all(&mut |_| {}).await;
+        let _ = timeout(LAST_OUTPUT, self.hear_last_errors()).await;
+        Finished { ending: self.ending.unwrap_or(Ending::TimedOut), output: self.said }
+    }
+
+    async fn hear_last_errors(&mut self) {
+        while self.are_errors_open {
+            let length = self.errors.read(&mut self.error_piece).await.unwrap_or(0);
+            self.are_errors_open = length > 0;
+            self.said.push(self.error_piece.get(..length).unwrap_or_default());
+        }
+    }
+}

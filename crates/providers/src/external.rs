@@ -1,0 +1,89 @@
+//! Other agents' programs as models: `claude`, `codex` and `pi`, started once per reply.
+//!
+//! The way of an answer: `prompt` says what is sent, `grant` which tools of its own the program
+//! gets, the program's own file turns both into flags and its records into an `Account`, and
+//! `play` runs it. What the program does with its tools is not ours to do again: it is told as
+//! notes and kept in the reply as opaque parts, never as calls. `docs/programs-as-models.md`
+//! says what can be expected of them.
+
+mod account;
+mod claude;
+mod codex;
+mod failure;
+mod grant;
+mod lines;
+mod pi;
+mod play;
+mod program;
+mod prompt;
+mod title;
+
+use std::{ffi::OsString, sync::Arc, time::Duration};
+
+use rooftree_process::Environment;
+use rooftree_protocol::{ErrorCode, Problem};
+
+use crate::{Model, Provider, ReplyStream, Request, catalog::Opener};
+
+pub use grant::Grant;
+pub use program::{CLAUDE, CODEX, PI, Program};
+
+/// How a program is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The executable, if it is not the usual one in PATH.
+    pub executable: Option<OsString>,
+    /// What it finds in its environment, besides what it needs to log in.
+    pub environment: Environment,
+    /// How long it may say nothing before it is taken for dead.
+    pub silence: Duration,
+    /// How long it may take to end after its answer.
+    pub patience: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            executable: None,
+            environment: Environment::default(),
+            silence: Duration::from_secs(30 * 60),
+            patience: Duration::from_secs(5),
+        }
+    }
+}
+
+/// A program that answers as a model does. Clones share nothing but the options.
+#[derive(Clone, Debug)]
+pub struct External {
+    program: &'static Program,
+    options: Arc<Options>,
+}
+
+impl External {
+    /// This program, run this way.
+    pub fn new(program: &'static Program, options: Options) -> Self {
+        Self { program, options: Arc::new(options) }
+    }
+}
+
+impl Provider for External {
+    fn stream(&self, request: Request) -> ReplyStream {
+        play::play(self.program, Arc::clone(&self.options), request)
+    }
+}
+
+/// How the catalog finds a program's models. `default` is whatever the program itself prefers.
+pub fn opener(program: &'static Program, options: Options) -> Opener {
+    let external = External::new(program, options);
+    Arc::new(move |choice| {
+        // It becomes an argument: nothing that could be taken for a flag may get through.
+        if choice.model.starts_with('-') || choice.model.contains(char::is_control) {
+            return Err(Problem::new(
+                ErrorCode::InvalidArguments,
+                format!("`{}` is no name of a model", choice.model),
+            )
+            .fix(format!("write {0}/default or {0}/NAME with a name the program knows", program.name)));
+        }
+        Ok(Model::new(choice, Arc::new(external.clone())))
+    })
+}

@@ -1,0 +1,161 @@
+//! What a program is sent: only what is new if it remembers the session, else the whole conversation.
+
+use std::fmt::Write;
+
+use rooftree_protocol::{Part, Usage, event::ReplyPart};
+use serde_json::{Value, json};
+
+use crate::{ModelMessage, Request};
+
+/// A longer system prompt does not fit into one argument and travels with the prompt.
+const ARGUMENT_BYTES: usize = 100_000;
+
+/// Whether the program's own memory of the session is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// Go on where it was, if it has been here before.
+    Use,
+    /// Start anew.
+    Ignore,
+}
+
+/// What one start of the program gets.
+#[derive(Debug)]
+pub(super) struct Prompt {
+    /// What it reads from its standard input.
+    pub(super) text: String,
+    /// Whether the system prompt is part of it.
+    pub(super) has_system: bool,
+    /// The session it goes on with.
+    pub(super) session: Option<String>,
+    /// What that session had used so far.
+    pub(super) before: Usage,
+    /// What could not be carried over.
+    pub(super) dropped: Vec<String>,
+}
+
+/// What to send for a request to this provider.
+pub(super) fn prompt(request: &Request, provider: &str, memory: Memory) -> Prompt {
+    let remembered = if memory == Memory::Use { remembered(request, provider) } else { None };
+    let (from, session, before) = match remembered {
+        Some((at, session, before)) => (at + 1, Some(session), before),
+        None => (0, None, Usage::none()),
+    };
+    let messages: Vec<&ModelMessage> = request.messages.iter().skip(from).map(AsRef::as_ref).collect();
+    let mut dropped = Vec::new();
+    let images: usize = messages.iter().map(|message| images_in(message)).sum();
+    if images > 0 {
+        dropped.push(format!("{images} image(s)"));
+    }
+    if request.schema.is_some() {
+        dropped.push("the schema of the answer".to_owned());
+    }
+    let has_system = session.is_none() && request.system.len() > ARGUMENT_BYTES;
+    let mut text = if has_system { format!("{}\n\n", request.system) } else { String::new() };
+    let words = words_of(&messages);
+    // A program that is asked to go on where it was cut off still has to be asked something.
+    text.push_str(if words.is_empty() { "Go on." } else { &words });
+    Prompt { text, has_system, session, before, dropped }
+}
+
+/// The part of a reply by which the next request finds the program's session again.
+pub(super) fn memory_part(request: &Request, provider: &str, session: &str, total: Usage) -> ReplyPart {
+    let item = json!({"session": session, "of": request.session.as_str(), "total": total});
+    ReplyPart::Opaque { provider: provider.to_owned(), item }
+}
+
+/// Where the program last took part, its session and what that had used.
+fn remembered(request: &Request, provider: &str) -> Option<(usize, String, Usage)> {
+    request.messages.iter().enumerate().rev().find_map(|(at, message)| {
+        let ModelMessage::Assistant { parts, .. } = message.as_ref() else { return None };
+        let item = parts.iter().rev().find_map(|part| match part {
+            ReplyPart::Opaque { provider: whose, item } if whose == provider => {
+                item.get("session").and(Some(item))
+            }
+            _ => None,
+        })?;
+        // A fork shares the journal but must not share the program's session: it has moved on.
+        let is_ours = item.get("of").and_then(Value::as_str) == Some(request.session.as_str());
+        let session = item.get("session").and_then(Value::as_str).filter(|session| is_harmless(session));
+        let total = item.get("total").and_then(|total| serde_json::from_value(total.clone()).ok());
+        session.filter(|_| is_ours).map(|session| (at, session.to_owned(), total.unwrap_or_else(Usage::none)))
+    })
+}
+
+/// Whether a name can be an argument: it comes from a journal that anyone may have written.
+fn is_harmless(session: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !session.is_empty() && session.len() <= 128 && !session.starts_with('-') && session.chars().all(is_plain)
+}
+
+/// The messages as words. If only the user has spoken, exactly what they said.
+fn words_of(messages: &[&ModelMessage]) -> String {
+    let last = messages.iter().rposition(|message| !matches!(message, ModelMessage::User(_)));
+    let (past, new) = messages.split_at_checked(last.map_or(0, |at| at + 1)).unwrap_or((messages, &[]));
+    let new: Vec<String> = new.iter().map(|message| message_words(message)).collect();
+    let new = new.join("\n\n");
+    if past.is_empty() {
+        return new;
+    }
+    let mut text =
+        String::from("The conversation so far, in which others may have answered:\n\n<conversation>\n");
+    for message in past {
+        let who = match message {
+            ModelMessage::User(_) => "user",
+            ModelMessage::Assistant { .. } => "assistant",
+            ModelMessage::Results(_) => "results",
+        };
+        // Words from outside must not be able to end the quotation.
+        let words = message_words(message).replace("</conversation", "&lt;/conversation");
+        let _ = writeln!(text, "[{who}]\n{words}\n");
+    }
+    let new = if new.is_empty() { "Go on." } else { &new };
+    let _ = write!(text, "</conversation>\n\n{new}");
+    text
+}
+
+fn message_words(message: &ModelMessage) -> String {
+    let lines: Vec<String> = match message {
+        ModelMessage::User(parts) => parts.iter().map(part_words).collect(),
+        ModelMessage::Assistant { parts, .. } => parts.iter().filter_map(reply_words).collect(),
+        ModelMessage::Results(results) => {
+            results.iter().map(|result| format!("{:?}: {}", result.outcome, result.text())).collect()
+        }
+    };
+    lines.join("\n")
+}
+
+fn part_words(part: &Part) -> String {
+    match part {
+        Part::Text { text } => text.clone(),
+        Part::Image { media_type, bytes, .. } => {
+            format!("[an image, {media_type}, {bytes} bytes, not shown]")
+        }
+        Part::File { name, media_type, bytes, .. } => {
+            format!("[the file {name}, {media_type}, {bytes} bytes, not shown]")
+        }
+    }
+}
+
+fn reply_words(part: &ReplyPart) -> Option<String> {
+    match part {
+        ReplyPart::Text { text } => Some(text.clone()),
+        ReplyPart::Call(call) => Some(format!("[called {} with {}]", call.tool, call.input)),
+        ReplyPart::Opaque { item, .. } => {
+            let field = |name: &str| item.get(name).and_then(Value::as_str);
+            Some(format!("[used {}: {}]", field("tool")?, field("title")?))
+        }
+        ReplyPart::Thinking { .. } => None,
+    }
+}
+
+fn images_in(message: &ModelMessage) -> usize {
+    let is_image = |part: &&Part| !matches!(part, Part::Text { .. });
+    match message {
+        ModelMessage::User(parts) => parts.iter().filter(is_image).count(),
+        ModelMessage::Assistant { .. } => 0,
+        ModelMessage::Results(results) => {
+            results.iter().map(|result| result.content.iter().filter(is_image).count()).sum()
+        }
+    }
+}

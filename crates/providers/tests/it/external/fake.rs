@@ -1,0 +1,139 @@
+//! A program that is not the real one: it notes what it was given and plays what it is told to.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc, time::Duration};
+
+use futures::StreamExt;
+use rooftree_protocol::{
+    Part, PermissionMode, SessionId, ToolSpec,
+    event::{NoticeLevel, ReplyPart},
+};
+use rooftree_providers::{
+    Chunk, Error, Media, ModelMessage, Provider, Reply, Request, ToolChoice, Workplace,
+    external::{External, Options, Program},
+};
+use tempfile::TempDir;
+
+/// One fake program in its own directory.
+pub struct Fake {
+    pub directory: TempDir,
+    program: &'static Program,
+    pub options: Options,
+}
+
+/// What an answer consisted of.
+pub struct Heard {
+    pub text: String,
+    pub notes: Vec<(NoticeLevel, std::borrow::Cow<'static, str>, String)>,
+    pub reply: Result<Reply, Error>,
+}
+
+impl Fake {
+    /// Plays a shell script; `$here` is its directory. Its input and arguments are noted first.
+    pub fn new(program: &'static Program, script: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let fake = Self { program, options: Options::default(), directory };
+        let here = fake.directory.path().display().to_string();
+        let path = fake.path("program");
+        let noting = "printf '%s\\n' \"$@\" >\"$here/arguments\"\n[ \"$1\" = --version ] && { echo 'fake 0.0.1'; exit; }\ncat >\"$here/input\"";
+        fs::write(&path, format!("#!/bin/bash\nhere='{here}'\n{noting}\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let options = Options {
+            executable: Some(path.into()),
+            patience: Duration::from_secs(20),
+            ..Options::default()
+        };
+        Self { options, ..fake }
+    }
+
+    /// Plays a recording as it is.
+    pub fn replaying(program: &'static Program, recording: &str) -> Self {
+        Self::new(program, "cat \"$here/recording\"").with_recording(recording)
+    }
+
+    pub fn with_recording(self, recording: &str) -> Self {
+        fs::write(self.path("recording"), recording).unwrap();
+        self
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// What it read from its standard input.
+    pub fn input(&self) -> String {
+        fs::read_to_string(self.path("input")).unwrap()
+    }
+
+    /// What it was started with.
+    pub fn arguments(&self) -> Vec<String> {
+        fs::read_to_string(self.path("arguments")).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    pub fn provider(&self) -> External {
+        External::new(self.program, self.options.clone())
+    }
+
+    /// A question in this directory.
+    pub fn request(&self, messages: impl IntoIterator<Item = ModelMessage>) -> Request {
+        Request {
+            model: "default".into(),
+            effort: None,
+            agent: "main".into(),
+            system: "Be terse.".into(),
+            messages: messages.into_iter().map(Arc::new).collect(),
+            tools: Arc::new([]),
+            tool_choice: ToolChoice::Auto,
+            schema: None,
+            max_output: None,
+            media: Media::default(),
+            session: SessionId::from_entropy(1),
+            attempt: 0,
+            workplace: Arc::new(Workplace {
+                directory: self.directory.path().to_owned(),
+                mode: PermissionMode::Ask,
+            }),
+        }
+    }
+
+    /// Asks and listens to the end.
+    pub async fn ask(&self, text: &str) -> Heard {
+        self.answer(self.request([user(text)])).await
+    }
+
+    /// Asks this and listens to the end.
+    pub async fn answer(&self, request: Request) -> Heard {
+        let mut stream = self.provider().stream(request);
+        let mut heard =
+            Heard { text: String::new(), notes: Vec::new(), reply: Err(Error::Broken("no reply".into())) };
+        while let Some(chunk) = stream.next().await {
+            match chunk {
+                Ok(Chunk::Text(text)) => heard.text.push_str(&text),
+                Ok(Chunk::Note { level, code, message }) => heard.notes.push((level, code, message)),
+                Ok(Chunk::Reply(reply)) => heard.reply = Ok(reply),
+                Ok(_) => {}
+                Err(error) => heard.reply = Err(error),
+            }
+        }
+        heard
+    }
+}
+
+/// A user's message.
+pub fn user(text: &str) -> ModelMessage {
+    ModelMessage::User(vec![Part::text(text)])
+}
+
+/// A program's message.
+pub fn assistant(program: &Program, parts: Vec<ReplyPart>) -> ModelMessage {
+    ModelMessage::Assistant { model: format!("{}/default", program.name), parts }
+}
+
+/// A tool of the agent's scope.
+pub fn tool(name: &str) -> ToolSpec {
+    ToolSpec { name: name.into(), description: String::new(), input_schema: serde_json::json!({}) }
+}
+
+/// The text of a reply.
+pub fn text(reply: &Reply) -> String {
+    crate::conversation::text(reply)
+}
