@@ -154,7 +154,11 @@ async fn attempt(
         Plan { store, catalog: minds.catalog, settings, wishes, asking: asking.in_runtime() }.start();
     let job = Job { errand, target, asking, remarks, input: arguments.input_format };
     match follow(&runtime.handle(), job, view_for(arguments, environment), report).await {
-        Ok(left) => Ok(left.leave(runtime).await),
+        Ok(left) => {
+            let exit = left.leave(runtime).await;
+            thinking::tell_what_is_left(&tape, environment);
+            Ok(exit)
+        }
         Err(problem) => {
             runtime.stop().await;
             Err(problem)

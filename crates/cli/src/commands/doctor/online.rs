@@ -1,6 +1,7 @@
 //! Asks each provider one short question, all at once, and says what came of each.
 
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -30,7 +31,10 @@ const ANSWER: u64 = 64;
 /// One line for each provider that has a key, and for each server on this machine.
 pub async fn checks(minds: &Minds, settings: &Settings, local: &[Found]) -> Vec<Check> {
     let default = minds::default_name(settings).and_then(|name| Some(minds.resolve(&name).ok()?.choice));
-    let keyed = minds.usable().into_iter().map(|profile| profile.name.clone());
+    // Two wires of one vendor have one key: one question will do.
+    let mut accounts = BTreeSet::new();
+    let keyed = minds.usable().into_iter().filter(|profile| accounts.insert(profile.account.clone()));
+    let keyed: Vec<String> = keyed.map(|profile| profile.name.clone()).collect();
     let served = local.iter().filter_map(|found| {
         let model = found.models.first()?.clone();
         Some((
@@ -38,7 +42,7 @@ pub async fn checks(minds: &Minds, settings: &Settings, local: &[Found]) -> Vec<
             Some(ModelChoice { provider: found.vendor.clone(), model, effort: None }),
         ))
     });
-    let all: Vec<_> = keyed.map(|name| (name, None)).chain(served).collect();
+    let all: Vec<_> = keyed.into_iter().map(|name| (name, None)).chain(served).collect();
     let asked = all.into_iter().map(|(provider, serves)| {
         let chosen = default.clone().filter(|choice| choice.provider == provider);
         let choice = chosen.or(serves).or_else(|| cheapest(minds, &provider));
@@ -50,11 +54,9 @@ pub async fn checks(minds: &Minds, settings: &Settings, local: &[Found]) -> Vec<
 /// A model of a provider that is not dear.
 fn cheapest(minds: &Minds, provider: &str) -> Option<ModelChoice> {
     let known = minds.catalog.known();
-    // Two wires of one vendor serve the same models.
-    let vendor = if provider == "openai-chat" { "openai" } else { provider };
     let tiers = [Tier::Fast, Tier::Standard, Tier::Powerful];
-    let of_tier = tiers.into_iter().find_map(|tier| known.of_tier(vendor, tier));
-    let facts = of_tier.or_else(|| known.iter().find(|facts| facts.provider() == vendor))?;
+    let of_tier = tiers.into_iter().find_map(|tier| known.of_tier(provider, tier));
+    let facts = of_tier.or_else(|| known.iter().find(|facts| facts.provider() == provider))?;
     Some(ModelChoice { provider: provider.into(), model: facts.model().into(), effort: None })
 }
 

@@ -11,7 +11,9 @@ use super::Arguments;
 use crate::{
     environment::Environment,
     minds::{self, Minds, Tape},
+    output,
     settings::Settings,
+    terminal::wording::counted,
 };
 
 /// The models that were chosen, and what people should know about how.
@@ -87,4 +89,14 @@ pub fn unpriced(model: &Model, max_cost: Option<f64>) -> Option<String> {
             model.choice
         )
     })
+}
+
+/// A replay that ended before its recording did is not the same work.
+pub fn tell_what_is_left(tape: &Tape, environment: &Environment) {
+    if let Tape::Playing(player) = tape
+        && player.left() > 0
+    {
+        let left = counted(player.left() as u64, "answer");
+        output::mention(environment, &format!("! {left} of the recording were not asked for"));
+    }
 }
