@@ -57,7 +57,7 @@ impl Environment {
     /// Reads flags and variables; touches no file but the working directory.
     pub fn read(everywhere: &Everywhere) -> Result<Self, Problem> {
         let cwd = working_directory(everywhere.cwd.as_deref())?;
-        let home = variable("ROOFTREE_HOME").map(|home| cwd_of_process().join(home));
+        let home = directory_named_by("ROOFTREE_HOME").map(|home| cwd_of_process().join(home));
         let below = |xdg: &str, fallback: &str| match &home {
             Some(home) => Ok(home.clone()),
             None => xdg_directory(xdg, fallback),
@@ -92,6 +92,11 @@ pub fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// Names of directories need not be text.
+fn directory_named_by(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 fn cwd_of_process() -> PathBuf {
     env::current_dir().unwrap_or_default()
 }
@@ -100,7 +105,8 @@ fn working_directory(asked: Option<&Path>) -> Result<PathBuf, Problem> {
     let directory = asked.unwrap_or(Path::new("."));
     let found = directory.canonicalize().ok().filter(|found| found.is_dir());
     found.ok_or_else(|| {
-        Problem::new(ErrorCode::InvalidArguments, format!("cannot work in `{}`", directory.display()))
+        let place = asked.map_or("the current directory".into(), |asked| format!("`{}`", asked.display()));
+        Problem::new(ErrorCode::InvalidArguments, format!("cannot work in {place}"))
             .cause("there is no such directory, or it cannot be entered")
             .fix("name an existing one with -C DIR")
     })
@@ -108,8 +114,8 @@ fn working_directory(asked: Option<&Path>) -> Result<PathBuf, Problem> {
 
 fn xdg_directory(variable_name: &str, below_home: &str) -> Result<PathBuf, Problem> {
     // The XDG rules say that a relative path there is to be ignored.
-    let named = variable(variable_name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = named.or_else(|| Some(PathBuf::from(variable("HOME")?).join(below_home)));
+    let named = directory_named_by(variable_name).filter(|path| path.is_absolute());
+    let base = named.or_else(|| Some(directory_named_by("HOME")?.join(below_home)));
     base.map(|base| base.join("rooftree")).ok_or_else(|| {
         Problem::new(ErrorCode::InvalidConfig, "cannot tell where to keep sessions")
             .cause(format!("neither HOME nor {variable_name} is set"))

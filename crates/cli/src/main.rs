@@ -14,6 +14,7 @@ mod listing;
 mod minds;
 mod output;
 mod providers;
+mod rules;
 mod scenario;
 mod settings;
 mod table;

@@ -6,7 +6,10 @@ use std::{
     io,
     path::PathBuf,
     process::Stdio,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use nix::{
@@ -101,9 +104,11 @@ fn failed(spawn: &Spawn, source: io::Error) -> Error {
 
 fn next_mark() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    let own = Pid::this().as_raw();
-    let start = Identity::of(own).map_or(0, |identity| identity.start);
-    format!("{own}.{start}.{}", NEXT.fetch_add(1, Ordering::Relaxed))
+    static OWN: LazyLock<Identity> = LazyLock::new(|| {
+        let own = Pid::this().as_raw();
+        Identity::of(own).unwrap_or(Identity { group: own, start: 0 })
+    });
+    format!("{}.{}.{}", OWN.group, OWN.start, NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 fn command(spawn: &Spawn, mark: &str) -> Command {

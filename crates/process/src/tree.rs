@@ -129,13 +129,20 @@ fn bears(pid: i32, mark: &str) -> bool {
     variable(pid, MARK).is_some_and(|found| found == mark)
 }
 
+/// How many numbers are tried one by one. Beyond that, reading the whole table is cheaper.
+const TRIED: i32 = 64;
+
 /// Numbers of processes that can be younger than `pid`. Numbers are given in rising order;
 /// only after they wrapped around does everyone have to be looked at.
-fn numbers_since(pid: i32) -> impl Iterator<Item = i32> {
+fn numbers_since(pid: i32) -> Box<dyn Iterator<Item = i32>> {
     let newest = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let newest: Option<i32> = newest.split_whitespace().last().and_then(|number| number.parse().ok());
-    let has_wrapped = newest.is_none_or(|newest| newest < pid);
-    numbers().filter(move |number| has_wrapped || *number >= pid)
+    match newest {
+        // Numbers of threads are among them; what they belong to is there anyway.
+        Some(newest) if (pid..=pid.saturating_add(TRIED)).contains(&newest) => Box::new(pid..=newest),
+        Some(newest) if newest >= pid => Box::new(numbers().filter(move |number| *number >= pid)),
+        _ => Box::new(numbers()),
+    }
 }
 
 fn numbers() -> impl Iterator<Item = i32> {

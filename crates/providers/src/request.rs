@@ -19,7 +19,7 @@ pub struct Request {
     /// System prompt.
     pub system: Arc<str>,
     /// The conversation so far, oldest first.
-    pub messages: Vec<Arc<ModelMessage>>,
+    pub messages: Arc<Vec<Arc<ModelMessage>>>,
     /// Tools it may call; empty for none.
     pub tools: Arc<[ToolSpec]>,
     /// Whether and what it must call.

@@ -72,6 +72,8 @@ struct Agent {
     dropped: Vec<String>,
     /// How often the provider has called the question too long since the last reply.
     refusals: u32,
+    /// What a new journal begins with. It is kept with whatever comes first.
+    opening: Option<EventBody>,
     /// Whether the boundary lane may hold something that was not taken in.
     has_news: bool,
     clear_asked: bool,
@@ -105,9 +107,14 @@ enum Rested {
     Not,
 }
 
-/// Another process works on this session. It finds what was posted in the store; if it dies, we take over.
+/// Another process works on this session. It finds what was posted in the store, and what we are
+/// told is passed on to it; if it dies, we take over.
 async fn wait_for_claim(world: &Arc<World>, session: &SessionId, signals: &Signals) -> Result<Rested, Error> {
-    while signals.try_next().is_some() {}
+    while let Some(signal) = signals.try_next() {
+        if let Some(command) = signal.command(session) {
+            world.store().put_command(session, command, world.now()).await?;
+        }
+    }
     let idle = !world.store().unfinished().await?.contains(session);
     if idle && signals.close_if_empty(|| ()) {
         return Ok(Rested::Yes);
@@ -140,12 +147,24 @@ async fn wake(world: &Arc<World>, claimed: Claimed, signals: &Signals) -> Result
         // Whoever had the claim before did not give it back.
         tasks::clean_up(world, &claimed.session.id).await?;
     }
+    let left = world.store().take_commands(&claimed.claim).await?;
     let mut agent = Agent::new(world.clone(), claimed, signals.clone())?;
     let worked = match recovery::load(&mut agent).await {
-        Ok(()) => agent.work(attempts).await,
+        Ok(()) => {
+            recovery::heed_left(&mut agent, left);
+            agent.work(attempts).await
+        }
         Err(error) => Err(error),
     };
     agent.rest(worked).await
+}
+
+/// The first event of a journal that has none of its own yet.
+fn opening(session: &Session) -> Option<EventBody> {
+    let forked_from = session.forked_from.clone();
+    let inherited = forked_from.as_ref().map_or(0, |fork| fork.at);
+    let (agent, name) = (session.agent.clone(), session.name.clone());
+    (session.head == inherited).then_some(EventBody::SessionOpened { agent, name, forked_from })
 }
 
 impl Agent {
@@ -157,6 +176,7 @@ impl Agent {
         let window = model.as_ref().ok().and_then(|model| model.window).unwrap_or(kit.limits.context_window);
         let journal = Journal::open(world.clone(), session.clone(), claimed.claim, signals.clone());
         Ok(Self {
+            opening: opening(&session),
             fixed_estimate: prompt::fixed_estimate(&system, &kit.specs),
             policy: world.options.policy.clone(),
             window: Window::new(window),
@@ -181,12 +201,9 @@ impl Agent {
 
     /// Works off what was left open, then the mail, until nothing is left.
     async fn work(&mut self, attempts: u32) -> Result<(), Error> {
-        if self.session.head == self.session.forked_from.as_ref().map_or(0, |fork| fork.at) {
-            let (agent, name) = (self.session.agent.clone(), self.session.name.clone());
-            let opened =
-                EventBody::SessionOpened { agent, name, forked_from: self.session.forked_from.clone() };
-            // Not in any run: the one a fork's parent was in is not the fork's.
-            self.append(Commit { bodies: vec![opened], ..Commit::default() });
+        if self.session.forked_from.is_some() {
+            // At once: it closes the run its parent was in.
+            self.open_journal();
         }
         recovery::recover(self, attempts).await?;
         loop {
@@ -205,6 +222,7 @@ impl Agent {
                 self.journal.barrier().await?;
             }
             if self.world.closing.is_cancelled() || !take::take_next(self).await? {
+                self.open_journal();
                 return Ok(());
             }
             rooftree_store::failpoint::reach("mail.taken");
@@ -236,8 +254,16 @@ impl Agent {
 
     /// Appends to the journal and to the history, which are never apart.
     fn append(&mut self, commit: Commit) {
-        for event in self.journal.append(commit) {
+        let opening = self.opening.take();
+        for event in self.journal.append(Commit { opening, ..commit }) {
             self.observe(&event);
+        }
+    }
+
+    /// Begins the journal, if nothing else has.
+    fn open_journal(&mut self) {
+        if self.opening.is_some() {
+            self.append(Commit::default());
         }
     }
 

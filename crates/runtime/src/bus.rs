@@ -5,13 +5,17 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    pin::Pin,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use rooftree_protocol::{Event, SessionId};
 use rooftree_store::Store;
-use tokio::sync::{broadcast, watch};
+use tokio::{
+    sync::{broadcast, watch},
+    time::{Instant, Sleep},
+};
 
 use crate::Error;
 
@@ -41,9 +45,8 @@ impl Bus {
     pub(crate) fn publish(&self, event: Arc<Event>) {
         let Ok(mut topics) = self.topics.lock() else { return };
         let Some(topic) = topics.get(&event.session) else { return };
-        let session = event.session.clone();
-        if topic.send(event).is_err() {
-            topics.remove(&session);
+        if let Err(broadcast::error::SendError(event)) = topic.send(event) {
+            topics.remove(&event.session);
         }
     }
 
@@ -56,7 +59,35 @@ impl Bus {
             Err(_) => broadcast::channel(1).1,
         };
         let changes = store.changes();
-        Subscription { store, filter, live, changes, read: VecDeque::new(), behind: true }
+        let patience = Patience::new();
+        Subscription { store, filter, live, changes, patience, read: VecDeque::new(), behind: true }
+    }
+}
+
+/// Ends when nothing was heard for a while. Beginning anew costs nothing: the timer stays where
+/// it is and is moved only once it fires. A timer for each event would cost more than the event.
+struct Patience {
+    timer: Pin<Box<Sleep>>,
+    was_heard: bool,
+}
+
+impl Patience {
+    fn new() -> Self {
+        Self { timer: Box::pin(tokio::time::sleep(PATIENCE)), was_heard: false }
+    }
+
+    fn begin_anew(&mut self) {
+        self.was_heard = true;
+    }
+
+    async fn end(&mut self) {
+        loop {
+            self.timer.as_mut().await;
+            self.timer.as_mut().reset(Instant::now() + PATIENCE);
+            if !std::mem::take(&mut self.was_heard) {
+                return;
+            }
+        }
     }
 }
 
@@ -66,6 +97,7 @@ pub struct Subscription {
     filter: Filter,
     live: broadcast::Receiver<Arc<Event>>,
     changes: watch::Receiver<u64>,
+    patience: Patience,
     read: VecDeque<Event>,
     /// Whether the journal may hold more than the bus will tell.
     behind: bool,
@@ -106,11 +138,15 @@ impl Subscription {
 
     /// Waits for the bus, for another process, or for patience to end.
     async fn hear(&mut self) -> Option<Arc<Event>> {
+        // What was said comes before what another process may have kept, else a delta that waits
+        // on the bus would be told after the message it is part of.
         let heard = tokio::select! {
+            biased;
             heard = self.live.recv() => heard,
-            _ = self.changes.changed() => { self.behind = true; return None }
-            () = tokio::time::sleep(PATIENCE) => { self.behind = true; return None }
+            _ = self.changes.changed() => return self.fall_behind(),
+            () = self.patience.end() => return self.fall_behind(),
         };
+        self.patience.begin_anew();
         match heard {
             Ok(event) => match event.id {
                 None => Some(event),

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Command, EventBody, Session, SessionId,
+    Command, EventBody, SessionId,
     command::{Delivery, Reply},
 };
-use rooftree_store::{NewSessionRow, SessionPatch, Store};
+use rooftree_store::{NewSessionRow, Posted, SessionPatch, Store};
 
 use crate::{
     Error, Filter, Subscription,
     inbox::{self, Letter},
-    router::Router,
+    router::{Meant, Router},
     signals::Signal,
     world::World,
 };
@@ -31,10 +31,10 @@ impl Handle {
         }
         match command {
             Command::Post { to, parts, origin, key, delivery } => {
-                let session = self.router.resolve(to).await?;
-                let capacity = self.world.kit(&session.agent)?.limits.inbox;
-                let letter = Letter { session: session.id.clone(), parts, origin, key, delivery, capacity };
-                self.accept(&session, letter).await
+                let meant = self.router.resolve(to).await?;
+                let capacity = self.world.kit(meant.agent())?.limits.inbox;
+                let letter = Letter { session: meant.id().clone(), parts, origin, key, delivery, capacity };
+                self.accept(meant, letter).await
             }
             Command::Resume { session } => {
                 let session = self.router.by_id(&session).await?;
@@ -85,21 +85,26 @@ impl Handle {
         self.world.store()
     }
 
-    async fn accept(&self, session: &Session, letter: Letter) -> Result<Reply, Error> {
+    /// A new session, its message and its agent's claim are queued one after the other, so that
+    /// they share one wait for the disk.
+    async fn accept(&self, meant: Meant, letter: Letter) -> Result<Reply, Error> {
         let delivery = letter.delivery;
         let post = inbox::post(&self.world, letter);
-        let lane = post.lane;
-        let posted = self.world.store().post(post).await?;
-        let (message, position) = (posted.message.clone(), posted.position);
+        let (lane, id) = (post.lane, post.session.clone());
+        let opened = meant.open(&**self.world.store());
+        let posted = self.world.store().post(post);
+        let is_roused = delivery != Delivery::Silent && self.router.rouse(&id);
+        let session = opened.await?;
+        let Posted { message, position, repeated } = posted.await?;
         self.world.mention(
-            session,
+            &session,
             None,
             EventBody::InboxQueued { message: message.clone(), lane, position },
         );
-        if delivery != Delivery::Silent {
+        if delivery != Delivery::Silent && !is_roused {
             self.router.wake(&session.id, Signal::Mail);
         }
-        Ok(Reply::Accepted { session: session.id.clone(), message, position, repeated: posted.repeated })
+        Ok(Reply::Accepted { session: session.id, message, position, repeated })
     }
 
     async fn fork(&self, from: &SessionId, at: Option<u64>, name: Option<String>) -> Result<Reply, Error> {

@@ -9,13 +9,45 @@ use rooftree_protocol::{
     ErrorCode, Problem, Session, SessionId,
     command::{Address, NewSession},
 };
-use rooftree_store::{NewSessionRow, SessionFilter};
+use rooftree_store::{NewSessionRow, Pending, SessionFilter, Store};
 
 use crate::{
     Error, agent,
     signals::{Signal, Signals},
     world::World,
 };
+
+/// The session an address means.
+pub(crate) enum Meant {
+    /// It is there.
+    Known(Box<Session>),
+    /// It is still to be opened.
+    New(Box<NewSessionRow>),
+}
+
+impl Meant {
+    pub(crate) fn id(&self) -> &SessionId {
+        match self {
+            Self::Known(session) => &session.id,
+            Self::New(row) => &row.id,
+        }
+    }
+
+    pub(crate) fn agent(&self) -> &str {
+        match self {
+            Self::Known(session) => &session.agent,
+            Self::New(row) => &row.agent,
+        }
+    }
+
+    /// Queues the opening, if it is to be opened: what is queued after this finds it.
+    pub(crate) fn open(self, store: &dyn Store) -> Pending<Session> {
+        match self {
+            Self::Known(session) => Pending::ready(Ok(*session)),
+            Self::New(row) => store.open(*row),
+        }
+    }
+}
 
 pub(crate) struct Router {
     world: Arc<World>,
@@ -27,25 +59,26 @@ impl Router {
         Arc::new(Self { world, awake: Mutex::default() })
     }
 
-    /// The session an address means; opened if the address says so.
-    pub(crate) async fn resolve(&self, address: Address) -> Result<Session, Error> {
-        match address {
-            Address::Id { id } => self.by_id(&id).await,
+    /// The session an address means.
+    pub(crate) async fn resolve(&self, address: Address) -> Result<Meant, Error> {
+        let known = match address {
+            Address::Id { id } => self.by_id(&id).await?,
             Address::Latest { agent } => self.latest(&agent).await?.ok_or_else(|| {
-                let problem =
-                    Problem::new(ErrorCode::SessionNotFound, format!("agent `{agent}` has no session yet"));
-                problem.fix("leave out --continue to open one").into()
-            }),
-            Address::Create(new) => self.open(new, None).await,
+                Problem::new(ErrorCode::SessionNotFound, format!("agent `{agent}` has no session yet"))
+                    .fix("leave out --continue to open one")
+            })?,
+            Address::Create(new) => return self.new_session(new, None),
             Address::LatestOrCreate(new) => match self.latest(&new.agent).await? {
-                Some(session) => Ok(session),
-                None => self.open(new, None).await,
+                Some(session) => session,
+                None => return self.new_session(new, None),
             },
             Address::Connector { key, new } => match self.world.store().session_by_key(&key).await? {
-                Some(session) => Ok(session),
-                None => self.open(new, Some(key)).await,
+                Some(session) => session,
+                // Somebody else may be opening it: then theirs is meant, under another id.
+                None => self.new_session(new, Some(key))?.open(&**self.world.store()).await?,
             },
-        }
+        };
+        Ok(Meant::Known(Box::new(known)))
     }
 
     pub(crate) async fn by_id(&self, id: &SessionId) -> Result<Session, Error> {
@@ -69,9 +102,9 @@ impl Router {
         Ok(self.world.store().sessions(filter).await?.pop())
     }
 
-    async fn open(&self, new: NewSession, connector_key: Option<String>) -> Result<Session, Error> {
+    fn new_session(&self, new: NewSession, connector_key: Option<String>) -> Result<Meant, Error> {
         let definition = self.world.options.definitions.find(&new.agent)?;
-        let row = NewSessionRow {
+        Ok(Meant::New(Box::new(NewSessionRow {
             id: SessionId::from_entropy(self.world.entropy()),
             agent: definition.name.clone(),
             name: new.name,
@@ -80,8 +113,21 @@ impl Router {
             parent: None,
             connector_key,
             at: self.world.now(),
-        };
-        Ok(self.world.store().open(row).await?)
+        })))
+    }
+
+    /// Wakes the session's agent unless one is awake here; says whether it did. What was queued
+    /// before this is in the store when the new agent looks: it claims first, in the same queue.
+    pub(crate) fn rouse(self: &Arc<Self>, session: &SessionId) -> bool {
+        let mut awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+        if awake.get(session).is_some_and(|signals| !signals.is_closed()) {
+            return false;
+        }
+        let signals = Signals::default();
+        awake.insert(session.clone(), signals.clone());
+        drop(awake);
+        self.start(session.clone(), signals);
+        true
     }
 
     /// Gives a signal to the session's agent, waking one if none is awake here.

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use rooftree_protocol::{PermissionId, ProcessId, command::Answer};
+use rooftree_protocol::{Command, PermissionId, ProcessId, SessionId, command::Answer};
 use rooftree_store::Error;
 use tokio::sync::Notify;
 
@@ -27,6 +27,20 @@ pub(crate) enum Signal {
     StopProcess(ProcessId),
     /// The journal could not be written; stop.
     Broken(Error),
+}
+
+impl Signal {
+    /// The same wish for an agent in another process, if it is one.
+    pub(crate) fn command(self, session: &SessionId) -> Option<Command> {
+        let session = session.clone();
+        match self {
+            Self::Cancel => Some(Command::Cancel { session }),
+            Self::Clear => Some(Command::Clear { session }),
+            Self::Permit(permission, answer) => Some(Command::Permit { session, permission, answer }),
+            Self::StopProcess(process) => Some(Command::StopProcess { session, process }),
+            Self::Mail | Self::Broken(_) => None,
+        }
+    }
 }
 
 #[derive(Clone, Default)]
@@ -85,6 +99,11 @@ impl Signals {
     /// Closes the queue whatever waits: the agent cannot go on.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
+    }
+
+    /// Whether the agent has gone to rest.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().is_closed
     }
 
     pub(crate) fn is_same(&self, other: &Self) -> bool {

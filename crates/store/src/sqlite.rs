@@ -34,7 +34,7 @@ use self::{
     claims::{Proof, Wish},
     inbox::Letter,
     readers::Readers,
-    writer::{Queue, Writer},
+    writer::{Promise, Queue, Writer},
 };
 use crate::{
     Batch, Claim, ClaimOutcome, CommandRow, Error, InboxItem, NewSessionRow, Owner, Pending, Post, Posted,
@@ -78,8 +78,16 @@ impl SqliteStore {
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
     {
+        self.write_for(Promise::Disk, work)
+    }
+
+    fn write_for<T, F>(&self, promise: Promise, work: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
+    {
         match self.queue() {
-            Some(queue) => queue.write(work),
+            Some(queue) => queue.write_for(promise, work),
             None => Pending::ready(Err(Error::Failed("the database was opened read-only".into()))),
         }
     }
@@ -123,17 +131,19 @@ impl Store for SqliteStore {
         until: Timestamp,
     ) -> Pending<ClaimOutcome> {
         let (session, owner) = (session.clone(), owner.clone());
-        self.write(move |connection| claims::claim(connection, &session, &Wish { owner: &owner, now, until }))
+        self.write_for(Promise::Sight, move |connection| {
+            claims::claim(connection, &session, &Wish { owner: &owner, now, until })
+        })
     }
 
     fn renew(&self, claim: &Claim, until: Timestamp) -> Pending<()> {
         let proof = Proof::from(claim);
-        self.write(move |connection| claims::renew(connection, &proof, until))
+        self.write_for(Promise::Sight, move |connection| claims::renew(connection, &proof, until))
     }
 
     fn release(&self, claim: Claim) -> Pending<()> {
         let proof = Proof::from(&claim);
-        self.write(move |connection| claims::release(connection, &proof))
+        self.write_for(Promise::Sight, move |connection| claims::release(connection, &proof))
     }
 
     fn append(&self, claim: &Claim, batch: Batch) -> Pending<()> {

@@ -16,7 +16,8 @@ use rooftree_protocol::Session;
 /// dropping it does not take the write back. So a caller that needs no promise goes on at
 /// once, and awaiting any later write of the same store means all earlier ones are through.
 /// Whatever is lost in a crash is a suffix of that order. Reads see all that was committed
-/// when they run. A write whose claim was lost resolves to [`Error::Fenced`](crate::Error) and
+/// when they run. A claim is about a living process, which a power failure ends too: `claim`,
+/// `renew` and `release` resolve as soon as every other process sees them. A write whose claim was lost resolves to [`Error::Fenced`](crate::Error) and
 /// changes nothing.
 pub trait Store: Send + Sync {
     /// Opens a session. If `connector_key` is taken, the session it belongs to is returned.

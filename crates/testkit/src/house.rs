@@ -270,6 +270,11 @@ impl House {
         plan.build_in(directory, clock)
     }
 
+    /// Opens a second runtime on the same database, as another process would.
+    pub fn beside(&self, plan: Plan) -> House {
+        plan.build_in(self.directory.clone(), self.clock.clone())
+    }
+
     /// Wakes what was left unfinished, as a server does when it starts.
     pub async fn recover(&self) -> usize {
         self.runtime.recover().await.expect("the store can be read")

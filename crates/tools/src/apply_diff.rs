@@ -15,8 +15,8 @@ use crate::{
     },
 };
 
-const DESCRIPTION: &str = "Edit a file that was read with blocks of the form\n\
-    <<<<<<< SEARCH\nold lines\n=======\nnew lines\n>>>>>>> REPLACE\n\
+const DESCRIPTION: &str = "Edit a file that was read with SEARCH/REPLACE blocks. \
+    Each has the form\n<<<<<<< SEARCH\nold lines\n=======\nnew lines\n>>>>>>> REPLACE\n\
     Each SEARCH must occur exactly once. All blocks are applied or none.";
 
 pub(crate) const ARGUMENTS: [Argument; 2] = [

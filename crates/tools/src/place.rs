@@ -8,7 +8,7 @@ use std::{
 };
 
 /// The name a file has when links are followed, so that every way to it is the same file.
-/// Works for files that do not exist yet, also behind a link.
+/// Works for files that do not exist yet, also behind a link or in directories still to be made.
 pub(crate) fn real(path: &Path) -> PathBuf {
     /// Longer chains of links are circles.
     const LINKS: usize = 8;
@@ -22,9 +22,8 @@ pub(crate) fn real(path: &Path) -> PathBuf {
             _ => break,
         }
     }
-    let real_parent = path.parent().and_then(|parent| fs::canonicalize(parent).ok());
-    match (real_parent, path.file_name()) {
-        (Some(parent), Some(name)) => parent.join(name),
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => real(parent).join(name),
         _ => path,
     }
 }

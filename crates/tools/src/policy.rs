@@ -1,8 +1,9 @@
 //! Rules, modes and effects → allow, ask or deny, with the reason in words.
 //!
-//! Order: deny rules, plan mode, allow rules, mode × effect, ask. Pure: paths are compared
-//! as they are written, links are not followed. The full policy (grammar of shell commands,
-//! path grants) extends this file, not its callers.
+//! Order: deny rules, plan mode, allow rules, mode × effect, ask. A path is judged by where its
+//! links lead, so a link in the working directory is no way out of it; what is denied is denied
+//! under both names. The full policy (grammar of shell commands, path grants) extends this
+//! file, not its callers.
 
 mod command;
 mod path;
@@ -50,10 +51,24 @@ pub struct Judged<'a> {
 }
 
 impl Policy {
-    /// Judges one call.
+    /// Judges one call. Reads links, nothing else.
     pub fn judge(&self, judged: &Judged<'_>) -> Verdict {
-        if let Some(rule) = self.deny.iter().find(|rule| rule.denies(judged)) {
-            return Verdict::Deny(format!("the deny rule `{rule}` refuses it, in every mode"));
+        match rule::followed(judged) {
+            None => self.judge_as_written(judged),
+            Some((subject, cwd)) => self.denial(judged).unwrap_or_else(|| {
+                self.judge_as_written(&Judged { subject: Some(&subject), cwd: &cwd, ..*judged })
+            }),
+        }
+    }
+
+    fn denial(&self, judged: &Judged<'_>) -> Option<Verdict> {
+        let rule = self.deny.iter().find(|rule| rule.denies(judged))?;
+        Some(Verdict::Deny(format!("the deny rule `{rule}` refuses it, in every mode")))
+    }
+
+    fn judge_as_written(&self, judged: &Judged<'_>) -> Verdict {
+        if let Some(denial) = self.denial(judged) {
+            return denial;
         }
         let effect = effect_here(judged);
         // Invariant: in plan mode nothing is changed, whatever else is allowed.
@@ -71,7 +86,10 @@ impl Policy {
 
     /// The narrowest rule that would allow this call the next time.
     pub fn suggested_rule(judged: &Judged<'_>) -> Rule {
-        Rule::exactly(judged)
+        match rule::followed(judged) {
+            None => Rule::exactly(judged),
+            Some((subject, cwd)) => Rule::exactly(&Judged { subject: Some(&subject), cwd: &cwd, ..*judged }),
+        }
     }
 
     fn why_permitted(&self, effect: Effect) -> String {

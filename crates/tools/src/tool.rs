@@ -100,8 +100,8 @@ pub type BlobReader = Arc<dyn Fn(String) -> BoxFuture<'static, Option<Vec<u8>>> 
 impl ToolContext {
     /// An absolute path for what a model wrote, without `.` and `..`.
     ///
-    /// Invariant: what a tool opens is what the policy judged, which does not follow links:
-    /// `link/..` is the directory the link is in, not the one above its target.
+    /// Invariant: what a tool opens is what the policy judged: `link/..` is the directory the
+    /// link is in, not the one above its target.
     pub fn resolve(&self, path: &str) -> PathBuf {
         lexical(&self.cwd.join(path))
     }

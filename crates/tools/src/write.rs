@@ -84,11 +84,14 @@ fn plan(input: &Value, context: &ToolContext) -> Result<(Change, String), String
         }
         _ => content.as_bytes().to_vec(),
     };
-    let lines = content.lines().count();
+    let lines = match content.lines().count() {
+        1 => "1 line".to_owned(),
+        count => format!("{count} lines"),
+    };
     let done = if flag(input, "append") {
-        format!("Added {lines} lines to {shown}")
+        format!("Added {lines} to {shown}")
     } else {
-        format!("Wrote {lines} lines to {shown}")
+        format!("Wrote {lines} to {shown}")
     };
     let after = String::from_utf8_lossy(&bytes).into_owned();
     Ok((Change { path, shown, before, after, bytes }, done))

@@ -34,7 +34,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     minds::Minds,
-    settings,
+    rules, settings,
     terminal::{chosen, view},
 };
 
@@ -133,6 +133,7 @@ async fn attempt(
 ) -> Result<Exit, Problem> {
     // Everything that can be wrong with what was typed is found before anything is stored.
     let settings = settings::load(environment)?;
+    let wishes = wishes(arguments)?;
     let said = prompt::gather(arguments, environment)?;
     let store = environment.store()?;
     let target = target::find(arguments, environment, &*store).await?;
@@ -143,7 +144,7 @@ async fn attempt(
     let unpriced = thinking::unpriced(&minds.catalog.open(&model)?, arguments.max_cost.or(settings.max_cost));
     let asking = asking(arguments, environment);
     let remarks = settings.remarks.iter().cloned().chain(chosen.remarks).chain(unpriced).collect();
-    let wishes = Wishes { fallbacks: chosen.fallbacks, model: chosen.default, ..wishes(arguments) };
+    let wishes = Wishes { fallbacks: chosen.fallbacks, model: chosen.default, ..wishes };
     let target = target.using(chosen.named, wishes.model.as_ref(), &*store).await?;
     let errand = match said {
         Said::Nothing if arguments.input_format == InputFormat::StreamJson => Errand::Lines,
@@ -202,16 +203,20 @@ fn view_for(arguments: &Arguments, environment: &Environment) -> Box<dyn view::V
 }
 
 /// What was typed, but for models.
-fn wishes(arguments: &Arguments) -> Wishes {
-    Wishes {
+fn wishes(arguments: &Arguments) -> Result<Wishes, Problem> {
+    Ok(Wishes {
         mode: arguments.permission_mode,
-        allow: arguments.allow.clone(),
-        deny: arguments.deny.clone(),
+        allow: known(&arguments.allow)?,
+        deny: known(&arguments.deny)?,
         max_turns: arguments.max_turns,
         timeout: arguments.timeout,
         max_cost: arguments.max_cost,
         ..Wishes::default()
-    }
+    })
+}
+
+fn known(typed: &[Rule]) -> Result<Vec<Rule>, Problem> {
+    rules::known(typed.to_vec()).map_err(|problem| Problem { code: ErrorCode::InvalidArguments, ..problem })
 }
 
 fn permission_mode(text: &str) -> Result<PermissionMode, String> {

@@ -68,6 +68,7 @@ mod tests {
             ("colour = 'red'", "unknown key `colour`", "known keys here: model, fallbacks, aliases"),
             ("permission = 'ask'", "`permission` must be a table", "write [permission]"),
             ("permission.allow = ['Bash(']", "`allow`: `Bash(` is not a rule", "write Tool"),
+            ("permission.deny = ['Bsh(rm *)']", "`deny`: `Bsh(rm *)` names no tool", "tools are "),
             ("limits.timeout = 'soon'", "`timeout` is not a duration", "\"90s\""),
         ];
         for (content, message, fix) in table {

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use super::nearest::nearest;
+use crate::rules;
 
 /// Reads values of one file.
 pub(super) struct Reader<'a> {
@@ -51,8 +52,8 @@ impl Reader<'_> {
 
     pub(super) fn rules(&self, table: &Table, key: &str) -> Result<Vec<Rule>, Problem> {
         let texts: Vec<String> = self.value(table, key)?.unwrap_or_default();
-        let rules = texts.iter().map(|text| Rule::parse(text));
-        rules.collect::<Result<_, _>>().map_err(|problem: Problem| {
+        let rules: Result<Vec<Rule>, Problem> = texts.iter().map(|text| Rule::parse(text)).collect();
+        rules.and_then(rules::known).map_err(|problem| {
             let told = wrong(self.path, format!("`{key}`: {}", problem.message));
             problem.fix.map_or(told.clone(), |fix| told.fix(fix))
         })

@@ -50,8 +50,8 @@ impl Card {
         })
     }
 
-    /// The card in lines of so many columns; `waiting` more questions are behind it. All of what
-    /// would be done is shown, however long it is.
+    /// The card in lines of so many columns; `waiting` more questions are behind it. All of a
+    /// command is shown, however long it is; of a diff, its beginning.
     pub fn lines(&self, waiting: usize, columns: usize) -> Vec<Line> {
         let more = if waiting == 0 { String::new() } else { format!(" (1 of {})", waiting + 1) };
         let what = match self.effect {
@@ -86,8 +86,10 @@ impl Card {
         let detail =
             if self.detail.trim() == self.title.trim() { String::new() } else { clean(&self.detail) };
         let all: Vec<&str> = detail.lines().collect();
-        let mut lines: Vec<Line> = all.iter().take(DETAIL_SHOWN).map(|line| diff_line(line)).collect();
-        if let Some(more @ 1..) = all.len().checked_sub(DETAIL_SHOWN) {
+        // A line of a command that is not shown would be permitted unseen.
+        let shown = if self.effect == Effect::LocalMutation { DETAIL_SHOWN } else { all.len() };
+        let mut lines: Vec<Line> = all.iter().take(shown).map(|line| diff_line(line)).collect();
+        if let Some(more @ 1..) = all.len().checked_sub(shown) {
             lines.push(Line::of(Look::Dim, format!("    … {more} more lines")));
         }
         lines
@@ -180,5 +182,22 @@ mod tests {
                 "    Bash(rm x)",
             ]
         );
+    }
+
+    #[test]
+    fn no_line_of_a_command_is_hidden() {
+        let command: Vec<String> = (1..=30).map(|line| format!("echo {line}")).collect();
+        let body = EventBody::PermissionRequested {
+            id: PermissionId::from_entropy(1),
+            call: CallId::from_entropy(1),
+            tool: "Bash".into(),
+            title: "echo 1 …".into(),
+            detail: command.join("\n"),
+            effect: Effect::Destructive,
+            rule: "Bash".into(),
+            until: Timestamp(0),
+        };
+        let lines = Card::from_event("lead", &body).unwrap().lines(0, 80);
+        assert!(lines.iter().any(|line| line.paint(false).trim() == "echo 30"));
     }
 }

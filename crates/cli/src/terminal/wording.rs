@@ -104,7 +104,7 @@ pub fn denials(denials: &[Denial]) -> Vec<Line> {
         return Vec::new();
     }
     let count = counted(denials.len() as u64, "call");
-    let mut lines = vec![Line::of(Look::Warning, format!("{count} not permitted, and nobody to ask:"))];
+    let mut lines = vec![Line::of(Look::Warning, format!("{count} not permitted:"))];
     for denial in denials {
         lines.push(
             Line::of(Look::Warning, "  ⊘ ").with(Look::Plain, format!("{} {}", denial.tool, denial.title)),

@@ -105,7 +105,7 @@ pub(super) fn contents<'a>(
     // Results say only which call they answer; the wire wants the tool's name as well.
     let mut tools: HashMap<&str, &str> = HashMap::new();
     let mut contents = Vec::with_capacity(request.messages.len());
-    for message in &request.messages {
+    for message in request.messages.iter() {
         let content = match message.as_ref() {
             ModelMessage::User(parts) => Content { role: "user", parts: shown(parts, &request.media) },
             ModelMessage::Assistant { model, parts } => {

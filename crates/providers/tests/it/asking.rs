@@ -83,7 +83,7 @@ pub fn conversation(messages: Vec<ModelMessage>) -> Request {
         effort: None,
         agent: "main".into(),
         system: "Be brief.".into(),
-        messages: messages.into_iter().map(Arc::new).collect(),
+        messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
         tools: Arc::new([]),
         tool_choice: ToolChoice::Auto,
         schema: None,

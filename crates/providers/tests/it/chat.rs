@@ -112,7 +112,7 @@ async fn arguments_that_are_no_json_reach_the_tool_as_text() {
     let (_, reply) = answer(say().call("a", "Read", ["{\"path\": ", "oops"])).await;
     assert_eq!(calls(&reply), [("Read".into(), json!("{\"path\": oops"))]);
     let history = vec![user("Hi"), assistant("vendor/m", reply.parts)];
-    let (body, _) = asked(Dialect::OPENAI, Request { messages: history, ..request() }).await;
+    let (body, _) = asked(Dialect::OPENAI, Request { messages: history.into(), ..request() }).await;
     let arguments = body["messages"][2]["tool_calls"][0]["function"]["arguments"].as_str().unwrap();
     assert_eq!(serde_json::from_str::<Value>(arguments).unwrap(), json!({"malformed": "{\"path\": oops"}));
 }
@@ -127,7 +127,7 @@ async fn thinking_is_shown_kept_and_given_back_to_its_own_vendor_only() {
     let opaque = ReplyPart::Opaque { provider: "other".into(), item: json!({"x": 1}) };
     let stray = assistant("other/n", vec![opaque]);
     let messages = vec![user("Hi"), own, foreign, stray];
-    let (body, dropped) = asked(DEEPSEEK, Request { messages, ..request() }).await;
+    let (body, dropped) = asked(DEEPSEEK, Request { messages: messages.into(), ..request() }).await;
     assert_eq!(body["messages"][2]["reasoning_content"], "Hmm.");
     assert_eq!(body["messages"][3]["reasoning_content"], "", "wanted next to calls, and empty");
     assert_eq!(body["messages"].as_array().unwrap().len(), 4, "a message of nothing is left out");
@@ -145,7 +145,7 @@ async fn reasoning_details_are_put_together_and_given_back_as_they_were() {
     assert_eq!(reply.parts, [thinking("AB"), opaque, text("C")]);
     let router = Dialect { thinking: ThinkingField::Details, ..Dialect::PLAIN };
     let messages = vec![user("Hi"), assistant("vendor/m", reply.parts)];
-    let (body, _) = asked(router, Request { messages, ..request() }).await;
+    let (body, _) = asked(router, Request { messages: messages.into(), ..request() }).await;
     let expected = json!({"role": "assistant", "content": "C", "reasoning_details": details});
     assert_eq!(body["messages"][2], expected);
 }
@@ -163,7 +163,7 @@ async fn thinking_in_pieces_of_the_content_is_read_and_given_back_so() {
     let parts = vec![thinking("Hm."), text("Yes."), call(5, json!({}))];
     let messages =
         vec![user("Hi"), assistant("vendor/m", parts), results(vec![result(5, Outcome::Done, vec![])])];
-    let (body, _) = asked(mistral, Request { messages, ..request() }).await;
+    let (body, _) = asked(mistral, Request { messages: messages.into(), ..request() }).await;
     let content = &body["messages"][2]["content"];
     assert_eq!(content[0], thought[0]);
     assert_eq!(content[1], json!({"type": "text", "text": "Yes."}));
@@ -187,7 +187,7 @@ async fn results_say_how_they_ended_and_their_images_follow() {
         Arc::new(rooftree_providers::ModelMessage::User(vec![Part::text("And this?"), image(&blob)])),
     ];
     let media = Arc::new(HashMap::from([(blob, Arc::from(*b"abc"))]));
-    let (body, _) = asked(Dialect::OPENAI, Request { messages, media, ..request() }).await;
+    let (body, _) = asked(Dialect::OPENAI, Request { messages: messages.into(), media, ..request() }).await;
     let tool = |index: usize| body["messages"][index]["content"].as_str().unwrap().to_owned();
     assert_eq!(body["messages"][3]["tool_call_id"], call_id(1).as_str());
     assert_eq!((tool(3), tool(4)), ("fine".to_owned(), "[failed] no such file".to_owned()));
@@ -250,10 +250,10 @@ async fn the_body_of_the_next_turn_begins_with_the_bytes_of_this_one() {
         vec![results(vec![result(1, Outcome::Done, vec![Part::text("y")])]), user("Go on.")],
     ];
     let base = || Request { tools: tools(), effort: Some(Effort::Low), ..request() };
-    ask(&chat, Request { messages: messages.clone(), ..base() }).await.1.unwrap();
+    ask(&chat, Request { messages: messages.clone().into(), ..base() }).await.1.unwrap();
     for turn in more {
         messages.extend(turn);
-        ask(&chat, Request { messages: messages.clone(), attempt: 3, ..base() }).await.1.unwrap();
+        ask(&chat, Request { messages: messages.clone().into(), attempt: 3, ..base() }).await.1.unwrap();
     }
     let bodies = server.requests();
     for pair in bodies.windows(2) {

@@ -74,7 +74,7 @@ impl Conversation {
             effort: None,
             agent: self.agent.into(),
             system: "You are a test.".into(),
-            messages: self.messages.clone(),
+            messages: self.messages.clone().into(),
             tools: Arc::new([]),
             tool_choice: rooftree_providers::ToolChoice::Auto,
             schema: None,

@@ -21,7 +21,7 @@ pub(crate) fn request() -> Request {
         effort: None,
         agent: "lead".into(),
         system: "Be brief.".into(),
-        messages: vec![user("Hi")],
+        messages: vec![user("Hi")].into(),
         tools: Arc::from([]),
         tool_choice: ToolChoice::Auto,
         schema: None,

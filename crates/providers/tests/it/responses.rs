@@ -75,7 +75,7 @@ async fn thinking_comes_back_encrypted_in_its_place_and_only_to_its_vendor() {
         assistant("anthropic/c", vec![foreign, stray, text("No.")]),
         assistant("openai/m", vec![forgotten, text("So.")]),
     ];
-    let (body, dropped) = asked(Thinks::Yes, Request { messages, ..request() }).await;
+    let (body, dropped) = asked(Thinks::Yes, Request { messages: messages.into(), ..request() }).await;
     let kinds: Vec<&Value> = body["input"].as_array().unwrap().iter().map(|item| &item["type"]).collect();
     assert_eq!(kinds, ["message", "reasoning", "message", "function_call", "message", "message"]);
     assert_eq!(body["input"][1], item);
@@ -94,7 +94,7 @@ async fn the_phase_of_a_text_and_items_we_do_not_know_survive_a_turn() {
     let envelope = opaque(json!({"type": "message", "phase": "commentary"}));
     assert_eq!(reply.parts, [opaque(search.clone()), envelope, text("Looking."), text("Done.")]);
     let messages = vec![user("Hi"), assistant("openai/m", reply.parts)];
-    let (body, _) = asked(Thinks::Yes, Request { messages, ..request() }).await;
+    let (body, _) = asked(Thinks::Yes, Request { messages: messages.into(), ..request() }).await;
     assert_eq!(body["input"][1], search);
     assert_eq!(
         body["input"][2],
@@ -163,7 +163,7 @@ async fn results_say_how_they_ended_and_hold_their_images() {
         Arc::new(rooftree_providers::ModelMessage::User(vec![image])),
     ];
     let media = Arc::new(HashMap::from([(blob, Arc::from(*b"abc"))]));
-    let (body, _) = asked(Thinks::Yes, Request { messages, media, ..request() }).await;
+    let (body, _) = asked(Thinks::Yes, Request { messages: messages.into(), media, ..request() }).await;
     let id = call_id(1);
     let made =
         json!({"type": "function_call", "call_id": id, "name": "Read", "arguments": "{\"path\":\"x\"}"});
@@ -210,12 +210,12 @@ async fn the_body_of_the_next_turn_begins_with_the_bytes_of_this_one() {
     let responses = responses(&server, Thinks::Yes);
     let base = || Request { tools: tools(), effort: Some(Effort::Low), ..request() };
     let mut messages = vec![user("Hi")];
-    let reply = ask(&responses, Request { messages: messages.clone(), ..base() }).await.1.unwrap();
+    let reply = ask(&responses, Request { messages: messages.clone().into(), ..base() }).await.1.unwrap();
     messages.extend([assistant("openai/m", reply.parts), results(vec![result(0, Outcome::Done, vec![])])]);
     let reply =
-        ask(&responses, Request { messages: messages.clone(), attempt: 2, ..base() }).await.1.unwrap();
+        ask(&responses, Request { messages: messages.clone().into(), attempt: 2, ..base() }).await.1.unwrap();
     messages.extend([assistant("openai/m", reply.parts), user("Go on.")]);
-    ask(&responses, Request { messages, ..base() }).await.1.unwrap();
+    ask(&responses, Request { messages: messages.into(), ..base() }).await.1.unwrap();
     for pair in server.requests().windows(2) {
         assert_extends(&pair[0].body, &pair[1].body);
     }

@@ -54,7 +54,10 @@ pub(super) async fn ask(agent: &mut Agent) -> Result<Option<End>, Error> {
                 return Ok(None);
             }
             Attempt::Ended(end, said) => {
-                keep_partial(agent, &model, said);
+                // A paused run asks anew when it goes on; half a reply would stand in for the whole.
+                if end != End::Paused {
+                    keep_partial(agent, &model, said);
+                }
                 return Ok(Some(end));
             }
             Attempt::Failed(ProviderError::TooLong { limit }) => {

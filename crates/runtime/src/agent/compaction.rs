@@ -205,7 +205,7 @@ fn request(model: &Model, session: &SessionId, so_far: &str, slice: &str) -> Req
         effort: model.choice.effort,
         agent: "compaction".into(),
         system: SUMMARISE.into(),
-        messages: vec![Arc::new(ModelMessage::User(vec![Part::text(text)]))],
+        messages: Arc::new(vec![Arc::new(ModelMessage::User(vec![Part::text(text)]))]),
         tools: Arc::new([]),
         tool_choice: ToolChoice::Nothing,
         schema: None,

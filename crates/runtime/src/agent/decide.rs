@@ -61,6 +61,8 @@ pub(crate) fn decide(history: &History, limits: &Limits, room: Room) -> Next {
         Some(StopReason::MaxOutput) if cut_off <= limits.continuations && turns < limits.max_turns => {
             ask(history, room)
         }
+        // Kept when the run was stopped, by a process that was gone before it could settle.
+        Some(StopReason::Cancelled) => Next::End(End::Cancelled),
         Some(_) => Next::End(End::Completed),
         None if turns >= limits.max_turns => Next::End(End::MaxTurns),
         None => ask(history, room),
@@ -123,5 +125,6 @@ mod tests {
         let said_at_the_limit =
             vec![started(), user("x"), reply("", &["a"]), result("a"), reply("done", &[])];
         assert_eq!(next(said_at_the_limit), Next::End(End::Completed));
+        assert_eq!(next(vec![started(), user("x"), cut_short("do")]), Next::End(End::Cancelled));
     }
 }

@@ -21,7 +21,10 @@ use super::{window, wording};
 /// What a session's events amount to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    messages: Vec<Arc<ModelMessage>>,
+    /// Shared with the request that is under way, so that a turn costs the same however long
+    /// the conversation is. Requests are gone before something is added; if one is not, it
+    /// keeps what it had.
+    messages: Arc<Vec<Arc<ModelMessage>>>,
     /// Calls of the last reply, until all have results.
     open: Vec<OpenCall>,
     last_stop: Option<StopReason>,
@@ -141,13 +144,12 @@ impl History {
     }
 
     /// The conversation for a request. Calls without a result get one that says so.
-    pub fn messages(&self) -> Vec<Arc<ModelMessage>> {
-        let mut messages = Vec::with_capacity(self.messages.len() + 1);
-        messages.extend(self.messages.iter().cloned());
+    pub fn messages(&self) -> Arc<Vec<Arc<ModelMessage>>> {
+        let mut messages = self.messages.clone();
         if !self.open.is_empty() {
-            messages.push(Arc::new(results_of(&self.open, INTERRUPTED)));
+            Arc::make_mut(&mut messages).push(Arc::new(results_of(&self.open, INTERRUPTED)));
         } else if self.is_cut_off() {
-            messages.push(Arc::new(go_on()));
+            Arc::make_mut(&mut messages).push(Arc::new(go_on()));
         }
         messages
     }
@@ -234,8 +236,8 @@ impl History {
     pub(super) fn shrink(&mut self, compaction: &Compaction) {
         self.close_open(INTERRUPTED);
         let kept = usize::try_from(compaction.kept).unwrap_or(usize::MAX).min(self.messages.len());
-        let tail = self.messages.split_off(self.messages.len() - kept);
-        let older = std::mem::take(&mut self.messages);
+        let mut older = Arc::unwrap_or_clone(std::mem::take(&mut self.messages));
+        let tail = older.split_off(older.len() - kept);
         (self.estimate, self.images) = (0, Vec::new());
         match &compaction.how {
             Shrinking::Summary { summary } => {
@@ -259,7 +261,7 @@ impl History {
     fn push_shared(&mut self, message: Arc<ModelMessage>) {
         self.images.extend(images_in(&message));
         self.estimate += window::weigh(&message);
-        self.messages.push(message);
+        Arc::make_mut(&mut self.messages).push(message);
     }
 
     fn take_reply(&mut self, reply: &ReplyRecord) {

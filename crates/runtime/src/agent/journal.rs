@@ -4,7 +4,13 @@
 //! watcher never sees what could still be lost; `barrier` waits where a promise is made. The
 //! scribe also keeps the claim alive and listens for what other processes want.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use rooftree_protocol::{Command, Event, EventBody, Lane, RunId, Session};
 use rooftree_store::{Batch, Claim, Pending, Post};
@@ -23,6 +29,8 @@ use crate::{
 /// One commit of an agent.
 #[derive(Default)]
 pub(crate) struct Commit {
+    /// What comes before all else. Not in any run: the one a fork's parent was in is not the fork's.
+    pub(crate) opening: Option<EventBody>,
     pub(crate) bodies: Vec<EventBody>,
     pub(crate) taken: Vec<(Lane, u64)>,
     pub(crate) done: Vec<(Lane, u64)>,
@@ -54,22 +62,48 @@ enum Entry {
 pub(crate) struct Teller {
     world: Arc<World>,
     session: Arc<Session>,
-    entries: mpsc::UnboundedSender<Entry>,
+    entries: Entries,
+}
+
+/// The way to the scribe, and how many entries it has not dealt with.
+#[derive(Clone)]
+struct Entries {
+    tx: mpsc::UnboundedSender<Entry>,
+    open: Arc<AtomicUsize>,
+}
+
+impl Entries {
+    fn send(&self, entry: Entry) {
+        self.open.fetch_add(1, Ordering::AcqRel);
+        // A scribe that is gone has said why to the agent.
+        let _ = self.tx.send(entry);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.open.load(Ordering::Acquire) == 0
+    }
 }
 
 impl Teller {
     /// Says it, after all that was appended before.
     pub(crate) fn say(&self, run: Option<RunId>, body: EventBody) {
-        let event = self.world.event(&self.session, run, body);
-        let _ = self.entries.send(Entry::Said(Arc::new(event)));
+        let event = Arc::new(self.world.event(&self.session, run, body));
+        if self.entries.is_empty() {
+            // Nothing to wait for: most deltas need no scribe.
+            self.world.bus.publish(event);
+        } else {
+            self.entries.send(Entry::Said(event));
+        }
     }
 }
 
 impl Journal {
     pub(crate) fn open(world: Arc<World>, session: Session, claim: Claim, signals: Signals) -> Self {
-        let (entries, inbox) = mpsc::unbounded_channel();
+        let (tx, inbox) = mpsc::unbounded_channel();
+        let entries = Entries { tx, open: Arc::default() };
         let (claim, head) = (Arc::new(claim), session.head);
-        let scribe = Scribe { world: world.clone(), claim: claim.clone(), signals };
+        let open = entries.open.clone();
+        let scribe = Scribe { world: world.clone(), claim: claim.clone(), signals, open };
         let scribe = tokio::spawn(scribe.work(inbox));
         let teller = Teller { world, session: Arc::new(session), entries };
         Self { teller, claim, head, scribe }
@@ -79,9 +113,11 @@ impl Journal {
     pub(crate) fn append(&mut self, commit: Commit) -> Vec<Arc<Event>> {
         let Teller { world, session, entries } = &self.teller;
         let mut events = Vec::with_capacity(commit.bodies.len());
-        for body in commit.bodies {
+        let opening = commit.opening.into_iter().map(|body| (None, body));
+        let bodies = commit.bodies.into_iter().map(|body| (commit.run.clone(), body));
+        for (run, body) in opening.chain(bodies) {
             self.head += 1;
-            let event = world.event(session, commit.run.clone(), body);
+            let event = world.event(session, run, body);
             events.push(Event { id: Some(self.head), ..event });
         }
         let batch = Batch {
@@ -96,7 +132,7 @@ impl Journal {
         };
         let pending = world.store().append(&self.claim, batch);
         let events: Vec<Arc<Event>> = events.into_iter().map(Arc::new).collect();
-        let _ = entries.send(Entry::Written(pending, events.clone()));
+        entries.send(Entry::Written(pending, events.clone()));
         events
     }
 
@@ -108,14 +144,14 @@ impl Journal {
     /// Waits until everything appended so far is kept and published.
     pub(crate) async fn barrier(&self) -> Result<(), Error> {
         let (told, wait) = oneshot::channel();
-        let _ = self.teller.entries.send(Entry::Barrier(told));
+        self.teller.entries.send(Entry::Barrier(told));
         wait.await.unwrap_or_else(|_| Err(rooftree_store::Error::Failed("the journal was closed".into())))?;
         Ok(())
     }
 
     /// Ends the scribe and gives the claim back to whoever releases it.
     pub(crate) async fn close(self) -> Option<Claim> {
-        let _ = self.teller.entries.send(Entry::End);
+        self.teller.entries.send(Entry::End);
         let _ = self.scribe.await;
         Arc::into_inner(self.claim)
     }
@@ -125,6 +161,8 @@ struct Scribe {
     world: Arc<World>,
     claim: Arc<Claim>,
     signals: Signals,
+    /// Entries that are not dealt with.
+    open: Arc<AtomicUsize>,
 }
 
 impl Scribe {
@@ -132,22 +170,32 @@ impl Scribe {
         let mut changes = self.world.store().changes();
         let mut broken = None;
         let mut renew_at = Instant::now() + LEASE / 3;
+        // One timer for all: it is moved when it fires, not with every append.
+        let mut renewal = std::pin::pin!(sleep_until(renew_at));
         loop {
             tokio::select! {
                 biased;
-                entry = entries.recv() => match entry {
-                    None | Some(Entry::End) => return,
-                    Some(Entry::Written(..)) if broken.is_some() => {}
-                    Some(Entry::Written(pending, events)) => {
-                        renew_at = Instant::now() + LEASE / 3;
-                        broken = self.publish(pending, events).await;
+                entry = entries.recv() => {
+                    match entry {
+                        None | Some(Entry::End) => return,
+                        Some(Entry::Written(..)) if broken.is_some() => {}
+                        Some(Entry::Written(pending, events)) => {
+                            renew_at = Instant::now() + LEASE / 3;
+                            broken = self.publish(pending, events).await;
+                        }
+                        Some(Entry::Said(event)) => self.world.bus.publish(event),
+                        Some(Entry::Barrier(told)) => {
+                            let _ = told.send(broken.clone().map_or(Ok(()), Err));
+                        }
                     }
-                    Some(Entry::Said(event)) => self.world.bus.publish(event),
-                    Some(Entry::Barrier(told)) => { let _ = told.send(broken.clone().map_or(Ok(()), Err)); }
-                },
-                () = sleep_until(renew_at) => {
-                    renew_at = Instant::now() + LEASE / 3;
-                    broken = broken.or(self.renew().await);
+                    self.open.fetch_sub(1, Ordering::AcqRel);
+                }
+                () = &mut renewal => {
+                    if Instant::now() >= renew_at {
+                        renew_at = Instant::now() + LEASE / 3;
+                        broken = broken.or(self.renew().await);
+                    }
+                    renewal.as_mut().reset(renew_at);
                 }
                 _ = changes.changed() => self.listen().await,
             }

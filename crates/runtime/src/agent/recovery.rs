@@ -1,9 +1,10 @@
 //! Finds out where a session was when nobody was working on it any more.
 
 use rooftree_protocol::{
-    Answer, ErrorCode, EventBody, Outcome, PermissionDecision, PermissionScope, Problem, Repeat, ToolCall,
-    event::NoticeLevel,
+    Answer, Command, ErrorCode, EventBody, Outcome, PermissionDecision, PermissionScope, Problem, Repeat,
+    ToolCall, event::NoticeLevel,
 };
+use rooftree_store::CommandRow;
 
 use super::{
     Agent,
@@ -21,6 +22,9 @@ const PAGE: usize = 2_000;
 
 /// Folds the journal, as far as it goes, into the agent.
 pub(super) async fn load(agent: &mut Agent) -> Result<(), Error> {
+    if agent.session.head == 0 {
+        return Ok(());
+    }
     let mut after = 0;
     loop {
         let page = agent.world.store().events(&agent.session.id, after, PAGE).await?;
@@ -34,6 +38,22 @@ pub(super) async fn load(agent: &mut Agent) -> Result<(), Error> {
         match page.last().and_then(|event| event.id) {
             Some(last) if page.len() == PAGE => after = last,
             _ => return Ok(()),
+        }
+    }
+}
+
+/// Heeds commands for whoever had the session before and did not get to them. A wish to stop is
+/// for the run it was meant for, never for a later one; a question asked then is withdrawn anyway.
+pub(super) fn heed_left(agent: &mut Agent, left: Vec<CommandRow>) {
+    let began = agent.history.run().map(|run| run.started_at);
+    for row in left {
+        match row.command {
+            Command::Clear { .. } => agent.clear_asked = true,
+            Command::Cancel { .. } | Command::Delete { .. } => {}
+            _ => continue,
+        }
+        if began.is_some_and(|began| row.at >= began) {
+            agent.ending = Some(End::Cancelled);
         }
     }
 }

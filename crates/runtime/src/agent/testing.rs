@@ -65,6 +65,15 @@ pub(super) fn reply(text: &str, calls: &[&str]) -> Event {
     }))
 }
 
+/// What was kept of a reply that was being given when the run was stopped.
+pub(super) fn cut_short(text: &str) -> Event {
+    let mut event = reply(text, &[]);
+    if let EventBody::MessageCompleted(reply) = &mut event.body {
+        reply.stop = StopReason::Cancelled;
+    }
+    event
+}
+
 pub(super) fn result(name: &str) -> Event {
     event(EventBody::ToolCompleted(ToolRecord {
         call: call_id(name),

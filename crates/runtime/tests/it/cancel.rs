@@ -1,9 +1,10 @@
-//! Stopping: in a model call, in a tool, with mail waiting, and by closing the house.
+//! Stopping: in a model call, in a tool, with mail waiting, from another process, and by closing the house.
 
 use std::time::Duration;
 
 use rooftree_protocol::{Command, Effect, RunStatus};
 use rooftree_providers::scripted::{call, say};
+use rooftree_runtime::Clock;
 use rooftree_testkit::{Plan, Probe};
 use rooftree_tools::Toolset;
 use serde_json::json;
@@ -69,11 +70,63 @@ async fn closing_the_house_pauses_a_run_and_reopening_resumes_it() {
 }
 
 #[tokio::test]
+async fn closing_the_house_in_the_middle_of_a_reply_keeps_no_half_of_it() {
+    let slow = say("one two three four").chunk(4).pace(Duration::from_secs(60));
+    let house = Plan::new([slow]).build();
+    let session = house.post("count").await;
+    house.until(&session, "a delta", |event| event.body.name() == "message.delta").await;
+    let house = house.reopen(Plan::new([say("one two three four")])).await;
+    assert_eq!(house.recover().await, 1);
+    assert_eq!(house.finished(&session).await.status, RunStatus::Completed);
+    assert_eq!(
+        house.story(&session).await,
+        "user     count\nmodel    \"one two three four\"\nended    completed, 1 turns"
+    );
+    house.verify().await;
+}
+
+#[tokio::test]
 async fn a_cancel_for_a_resting_session_changes_nothing() {
     let house = Plan::new([say("one"), say("two")]).build();
     let session = house.post("a").await;
     house.finished(&session).await;
     house.command(Command::Cancel { session: session.clone() }).await;
     house.post_to(&session, "b").await;
+    assert_eq!(house.finished_runs(&session, 2).await.status, RunStatus::Completed);
+}
+
+#[tokio::test]
+async fn a_cancel_reaches_the_process_that_works_while_another_waits_for_its_turn() {
+    let (step, _held) = Probe::gated("Step", Effect::LocalMutation);
+    let script = [say("").calls([call("Step", json!({"say": "a"}))]), say("later")];
+    let house = Plan::new(script).tools(Toolset::new([step])).build();
+    let session = house.post("go").await;
+    house.saw(&session, "tool.started").await;
+    let other = house.beside(Plan::new([say("not asked"), say("later")]));
+    other.post_to(&session, "and then").await;
+    other.command(Command::Cancel { session: session.clone() }).await;
+    assert_eq!(house.finished(&session).await.status, RunStatus::Cancelled);
+    house.finished_runs(&session, 2).await;
+    house.verify().await;
+}
+
+#[tokio::test]
+async fn a_cancel_that_nobody_got_to_does_not_stop_a_later_run() {
+    let steps = say("").calls([call("Step", json!({"say": "{{ turn }}"}))]).times(2_000);
+    let script = [say("done").matching("enough"), say("first"), steps];
+    let house = Plan::new(script)
+        .tools(Toolset::new([Probe::open("Step", Effect::LocalMutation)]))
+        .max_turns(2_000)
+        .build();
+    let session = house.post("one").await;
+    house.finished(&session).await;
+    let other = house.beside(Plan::new([say("not asked")]));
+    let left = Command::Cancel { session: session.clone() };
+    other.handle.store().put_command(&session, left, house.clock.now()).await.unwrap();
+    house.clock.advance(Duration::from_secs(1));
+    house.post_to(&session, "two").await;
+    // The words of another process are heard no earlier than its commands.
+    house.until(&session, "a step", |event| event.body.name() == "tool.completed").await;
+    other.steer(&session, "enough").await;
     assert_eq!(house.finished_runs(&session, 2).await.status, RunStatus::Completed);
 }

@@ -168,7 +168,7 @@ async fn assert_replayed(house: &House, sessions: &[SessionId]) {
         let mut history = History::default();
         for event in house.events(session).await {
             history.apply(&event);
-            replayed.push(history.messages());
+            replayed.push(history.messages().to_vec());
         }
     }
     for request in house.model.requests() {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use nix::sys::statfs::{CODA_SUPER_MAGIC, FsType, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, statfs};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, MAIN_DB, OpenFlags, config::DbConfig};
 
 use super::{failure::is_busy, schema};
 use crate::{Error, failpoint};
@@ -26,6 +26,11 @@ const TRIES: i32 = 10_000;
 /// For how long what SQLite gave up is tried again.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Bytes of a write-ahead log that are left to whoever opens the database next. Reading so few
+/// takes a fraction of a millisecond; moving them into the database waits for the disk twice,
+/// and beginning a new log twice more.
+const LEFT: u64 = 512 * 1024;
+
 /// The connection of the writer; makes the file and its tables if they are not there.
 pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
     create(path)?;
@@ -40,6 +45,10 @@ pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
         schema::version(&connection).map(|version| (connection, version))
     })?;
     schema::refuse_newer(version)?;
+    // SQLite opens what it cannot write all the same, if a log is there already.
+    if connection.is_readonly(MAIN_DB)? {
+        return Err(Error::Failed(format!("{} cannot be written", path.display())));
+    }
     // A database that has our version has its journal mode and its tables already.
     if version < schema::VERSION {
         patiently(|| connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)))?;
@@ -51,6 +60,16 @@ pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
     }
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
+}
+
+/// Prepares the writer's connection for its end: a short log stays as it is.
+pub(crate) fn leave(connection: &Connection) {
+    let log = connection.path().map(|path| log_of(Path::new(path)));
+    let is_short = log.and_then(|log| fs::metadata(log).ok()).is_some_and(|log| log.len() <= LEFT);
+    if is_short {
+        // If this is refused, the log is moved into the database: slower, and as good.
+        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    }
 }
 
 /// A connection that can only read. Works on a file and in a directory that are read-only.

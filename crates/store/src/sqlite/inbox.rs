@@ -19,42 +19,77 @@ impl Letter {
 }
 
 /// Gives a message the next place of its lane, or finds the one its key has already.
+///
+/// Almost every post is new and has room, so its place is taken first and given back otherwise.
 pub(crate) fn post(connection: &Connection, letter: &Letter) -> Result<Posted, Error> {
     let post = &letter.post;
-    let (number, posted, taken) = lane(connection, &post.session, post.lane)?;
-    let known = repeated(connection, number, &post.key)?;
-    if let Some(first) = known.as_ref()
-        && !failpoint::is_without("dedup")
-    {
-        return Ok(first.clone());
+    let Some((number, position)) = take_place(connection, post)? else {
+        return refuse(connection, post);
+    };
+    if insert(connection, letter, (number, position), &post.key)? {
+        return Ok(Posted { position, message: post.message.id.clone(), repeated: false });
     }
-    let waiting = posted.saturating_sub(taken);
-    if waiting >= post.capacity {
-        return Err(Error::InboxFull(waiting));
+    if failpoint::is_without("dedup") {
+        insert(connection, letter, (number, position), &format!("{}#{position}", post.key))?;
+        return Ok(Posted { position, message: post.message.id.clone(), repeated: false });
     }
-    let position = posted + 1;
-    // Only reached with a used key when a harness has switched the check off.
-    let key = if known.is_some() { format!("{}#{position}", post.key) } else { post.key.clone() };
-    connection
+    let give_back = match post.lane {
+        Lane::Mail => "UPDATE session SET mail_posted = mail_posted - 1 WHERE number = ?1",
+        Lane::Boundary => "UPDATE session SET boundary_posted = boundary_posted - 1 WHERE number = ?1",
+    };
+    connection.prepare_cached(give_back)?.execute([number])?;
+    repeated(connection, number, &post.key)?
+        .ok_or_else(|| Error::Failed(format!("{position} of {:?} is taken already", post.lane)))
+}
+
+/// The session's row and the next place of the lane; none if there is no room, or no session.
+fn take_place(connection: &Connection, post: &Post) -> Result<Option<(i64, u64)>, Error> {
+    let next = match post.lane {
+        Lane::Mail => {
+            "UPDATE session SET mail_posted = mail_posted + 1
+             WHERE id = ?1 AND mail_posted - mail_taken < ?2 RETURNING number, mail_posted"
+        }
+        Lane::Boundary => {
+            "UPDATE session SET boundary_posted = boundary_posted + 1
+             WHERE id = ?1 AND boundary_posted - boundary_taken < ?2 RETURNING number, boundary_posted"
+        }
+    };
+    let mut statement = connection.prepare_cached(next)?;
+    let place = statement.query_row(params![post.session.as_str(), column::signed(post.capacity)], |row| {
+        Ok((row.get(0)?, column::unsigned(row.get(1)?)))
+    });
+    Ok(place.optional()?)
+}
+
+/// Says whether it was inserted: else its key has a place already.
+fn insert(
+    connection: &Connection,
+    letter: &Letter,
+    (number, position): (i64, u64),
+    key: &str,
+) -> Result<bool, Error> {
+    let message = &letter.post.message;
+    let inserted = connection
         .prepare_cached(
             "INSERT INTO inbox (session, lane, position, key, message_id, silent, message)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             number,
-            column::lane(post.lane),
+            column::lane(letter.post.lane),
             column::signed(position),
             key,
-            post.message.id.as_str(),
-            post.message.silent,
+            message.id.as_str(),
+            message.silent,
             letter.text,
         ])?;
-    let count = match post.lane {
-        Lane::Mail => "UPDATE session SET mail_posted = ?2 WHERE number = ?1",
-        Lane::Boundary => "UPDATE session SET boundary_posted = ?2 WHERE number = ?1",
-    };
-    connection.prepare_cached(count)?.execute(params![number, column::signed(position)])?;
-    Ok(Posted { position, message: post.message.id.clone(), repeated: false })
+    Ok(inserted == 1)
+}
+
+/// A full lane still knows what it has; only what is new is refused.
+fn refuse(connection: &Connection, post: &Post) -> Result<Posted, Error> {
+    let (number, posted, taken) = lane(connection, &post.session, post.lane)?;
+    repeated(connection, number, &post.key)?.ok_or(Error::InboxFull(posted.saturating_sub(taken)))
 }
 
 /// A session's row, and how many were posted to and taken from a lane.

@@ -16,7 +16,7 @@ use rusqlite::Connection;
 
 use super::{
     changes::{Changes, EVERY, Lookout},
-    connect::patiently,
+    connect::{self, patiently},
 };
 use crate::{Error, Pending, failpoint, pending::Answer};
 
@@ -26,12 +26,24 @@ const TOGETHER: usize = 128;
 /// Something to be done inside a transaction. It may be attempted again if the transaction
 /// was lost for a reason that is not its own.
 pub(crate) trait Operation: Send {
+    fn promise(&self) -> Promise;
     fn attempt(&mut self, connection: &Connection) -> Result<(), Error>;
     fn answer(self: Box<Self>, committed: Result<(), Error>);
 }
 
+/// What an answered write survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Promise {
+    /// A power failure.
+    Disk,
+    /// The end of this process: all others see it. A power failure may take it, and takes
+    /// whoever it is about as well.
+    Sight,
+}
+
 struct Write<T, F> {
     work: F,
+    promise: Promise,
     outcome: Option<Result<T, Error>>,
     answer: Answer<T>,
 }
@@ -41,6 +53,10 @@ where
     T: Send,
     F: FnMut(&Connection) -> Result<T, Error> + Send,
 {
+    fn promise(&self) -> Promise {
+        self.promise
+    }
+
     fn attempt(&mut self, connection: &Connection) -> Result<(), Error> {
         let outcome = (self.work)(connection);
         let told = outcome.as_ref().map(|_| ()).map_err(Clone::clone);
@@ -74,9 +90,18 @@ impl Queue {
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
     {
+        self.write_for(Promise::Disk, work)
+    }
+
+    /// Queues a write that promises no more than this.
+    pub(crate) fn write_for<T, F>(&self, promise: Promise, work: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
+    {
         let (answer, pending) = Pending::new();
         // If the thread is gone, dropping the answer says that the store was closed.
-        let _ = self.0.send(Queued::Operation(Box::new(Write { work, outcome: None, answer })));
+        let _ = self.0.send(Queued::Operation(Box::new(Write { work, promise, outcome: None, answer })));
         pending
     }
 
@@ -137,7 +162,7 @@ fn work_off(connection: &Connection, queued: &mpsc::Receiver<Queued>, changes: &
                 commit_group(connection, group);
             }
             Ok(Queued::Watched) | Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Disconnected) => return connect::leave(connection),
         }
         lookout.look(connection, changes);
     }
@@ -169,6 +194,17 @@ fn commit_group(connection: &Connection, mut group: Vec<Box<dyn Operation>>) {
 }
 
 fn commit(connection: &Connection, group: &mut [Box<dyn Operation>], care: Care) -> Result<(), Error> {
+    if group.iter().any(|operation| operation.promise() == Promise::Disk) {
+        return commit_now(connection, group, care);
+    }
+    connection.execute_batch("PRAGMA synchronous = NORMAL")?;
+    let outcome = commit_now(connection, group, care);
+    // It can only fail inside a transaction, and then the next one cannot begin either.
+    connection.execute_batch("PRAGMA synchronous = FULL")?;
+    outcome
+}
+
+fn commit_now(connection: &Connection, group: &mut [Box<dyn Operation>], care: Care) -> Result<(), Error> {
     patiently(|| connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]))?;
     let outcome = attempt_all(connection, group, care).and_then(|()| {
         failpoint::reach("commit.before");
@@ -211,7 +247,6 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::sqlite::connect;
 
     fn note(connection: &Connection, text: &str) -> Result<usize, Error> {
         Ok(connection

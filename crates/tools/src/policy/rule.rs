@@ -1,12 +1,16 @@
 //! One rule, `Tool` or `Tool(subject)`: how it is written and what it matches.
 
-use std::{fmt, path::Path, str::FromStr};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use globset::Glob;
 use rooftree_protocol::{ErrorCode, Problem};
 
 use super::{Judged, command, path};
-use crate::{Toolset, toolset::Found};
+use crate::{Toolset, lexical::lexical, place, toolset::Found};
 
 /// Tools whose subject is a path; a rule's subject is then a glob over paths.
 pub(crate) const PATH_TOOLS: [&str; 9] =
@@ -128,6 +132,15 @@ impl FromStr for Rule {
 /// Whether a tool's path leads out of a directory. Commands and other subjects lead nowhere.
 pub(super) fn is_outside(tool: &str, subject: &str, directory: &Path) -> bool {
     matches!(family(tool), Family::Path) && !path::is_below(subject, directory)
+}
+
+/// The same path and directory behind all links, if that differs from how they are written.
+pub(super) fn followed(judged: &Judged<'_>) -> Option<(String, PathBuf)> {
+    let subject = judged.subject.filter(|_| matches!(family(judged.tool), Family::Path))?;
+    let (cwd, written) = (place::real(judged.cwd), lexical(&judged.cwd.join(subject)));
+    // Deleting a link takes the link away, not what it leads to.
+    let real = if judged.tool == "Delete" { place::unlinked(&written) } else { place::real(&written) };
+    (real != written).then(|| (real.to_string_lossy().into_owned(), cwd))
 }
 
 /// How the subject of a tool is compared.

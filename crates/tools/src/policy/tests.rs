@@ -233,3 +233,31 @@ fn a_rule_that_is_not_one_says_how_to_write_it() {
         assert!(Rule::parse(good).is_ok(), "{good}");
     }
 }
+
+#[test]
+fn a_link_is_judged_by_where_it_leads() {
+    let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::os::unix::fs::symlink(outside.path(), inside.path().join("link")).unwrap();
+    std::os::unix::fs::symlink(inside.path(), outside.path().join("project")).unwrap();
+    let write =
+        |subject, cwd| Judged { tool: "Write", subject: Some(subject), effect: Effect::LocalMutation, cwd };
+    let edits = Policy { mode: PermissionMode::AcceptEdits, ..Policy::default() };
+    let is_free = |subject| matches!(edits.judge(&write(subject, inside.path())), Verdict::Allow(_));
+    assert!(is_free("a.txt") && is_free("new/a.txt"));
+    assert!(!is_free("link/a.txt") && !is_free("link/new/deep/a.txt"));
+    // A working directory that is itself behind a link is not outside of itself.
+    let behind = outside.path().join("project");
+    assert!(matches!(edits.judge(&write("a.txt", &behind)), Verdict::Allow(_)));
+
+    let through = write("link/a.txt", inside.path());
+    let named = Policy { allow: rules(&["Write(link/**)"]), ..Policy::default() };
+    assert!(matches!(named.judge(&through), Verdict::Ask(_)));
+    let suggested = Policy { allow: vec![Policy::suggested_rule(&through)], ..Policy::default() };
+    assert!(matches!(suggested.judge(&through), Verdict::Allow(_)));
+
+    let target = format!("Write({}/**)", outside.path().canonicalize().unwrap().display());
+    for deny in ["Write(link/**)", &target] {
+        let bypass = Policy { mode: PermissionMode::Bypass, deny: rules(&[deny]), ..Policy::default() };
+        assert!(matches!(bypass.judge(&through), Verdict::Deny(_)), "{deny}");
+    }
+}

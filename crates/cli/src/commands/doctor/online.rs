@@ -103,7 +103,7 @@ fn question(choice: &ModelChoice) -> Request {
         effort: choice.effort,
         agent: "doctor".into(),
         system: "Answer with one word.".into(),
-        messages: vec![Arc::new(ModelMessage::User(vec![Part::text("Say OK.")]))],
+        messages: Arc::new(vec![Arc::new(ModelMessage::User(vec![Part::text("Say OK.")]))]),
         tools: Arc::new([]),
         tool_choice: ToolChoice::Auto,
         schema: None,

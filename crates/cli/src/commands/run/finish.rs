@@ -88,6 +88,9 @@ pub fn finish(mut followed: Followed<'_>, ended: Ended) -> Result<Left, Problem>
     }
     lines.push(last_words(&followed, &ended, outcome.as_ref()));
     followed.view.conclude(&lines);
+    if let Some(problem) = followed.report.take_failure() {
+        return Err(problem);
+    }
     let exit = match (&ended, &outcome) {
         _ if followed.report.is_closed() => Exit::CLOSED_PIPE,
         (Ended::AtOnce(exit) | Ended::Paused(exit), _) => *exit,

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{IsTerminal, Write, stdout},
+    io::{IsTerminal, stdout},
     path::PathBuf,
 };
 
@@ -14,15 +14,22 @@ use super::{
     Arguments, OutputFormat,
     outcome::{self, Outcome},
 };
-use crate::terminal::clean::clean;
+use crate::{
+    output::{self, Reader},
+    terminal::clean::clean,
+};
 
 /// Standard output during a run.
 pub struct Report {
     format: OutputFormat,
     with_deltas: bool,
     last_message: Option<PathBuf>,
-    /// Whoever read it has gone.
+    /// Whoever read it has gone, or nothing more can be written.
     closed: bool,
+    /// Why nothing can be written, if that is not the reader's wish.
+    failure: Option<Problem>,
+    /// What came before `session.opened`, which programs are promised as the first line.
+    early: Option<Vec<String>>,
     done: bool,
 }
 
@@ -34,6 +41,8 @@ impl Report {
             with_deltas: arguments.include_deltas,
             last_message: arguments.last_message.clone(),
             closed: false,
+            failure: None,
+            early: Some(Vec::new()),
             done: false,
         }
     }
@@ -45,6 +54,8 @@ impl Report {
             with_deltas: false,
             last_message: None,
             closed: false,
+            failure: None,
+            early: Some(Vec::new()),
             done: false,
         }
     }
@@ -52,6 +63,11 @@ impl Report {
     /// Whether nobody reads any more.
     pub fn is_closed(&self) -> bool {
         self.closed
+    }
+
+    /// Why the answer could not be written, for example because the disk is full.
+    pub fn take_failure(&mut self) -> Option<Problem> {
+        self.failure.take()
     }
 
     /// Looks whether a reader of events is still there, also while there is nothing to write.
@@ -72,9 +88,25 @@ impl Report {
         );
         if self.format == OutputFormat::StreamJson && (self.with_deltas || !is_delta) {
             match serde_json::to_string(event) {
-                Ok(line) => self.line(&line),
+                Ok(line) => self.in_order(line, &event.body),
                 Err(_) => self.closed = true,
             }
+        }
+    }
+
+    fn in_order(&mut self, line: String, body: &EventBody) {
+        match &mut self.early {
+            Some(early) if !matches!(body, EventBody::SessionOpened { .. }) => early.push(line),
+            _ => {
+                self.line(&line);
+                self.catch_up();
+            }
+        }
+    }
+
+    fn catch_up(&mut self) {
+        for line in self.early.take().unwrap_or_default() {
+            self.line(&line);
         }
     }
 
@@ -111,6 +143,7 @@ impl Report {
     }
 
     fn object(&mut self, object: &Value) {
+        self.catch_up();
         self.line(&object.to_string());
     }
 
@@ -119,8 +152,13 @@ impl Report {
         if self.closed {
             return;
         }
-        let mut out = stdout().lock();
-        let written = out.write_all(format!("{text}\n").as_bytes()).and_then(|()| out.flush());
-        self.closed = written.is_err();
+        match output::write(&format!("{text}\n")) {
+            Ok(Reader::There) => {}
+            Ok(Reader::Gone) => self.closed = true,
+            Err(problem) => {
+                self.closed = true;
+                self.failure = Some(problem);
+            }
+        }
     }
 }

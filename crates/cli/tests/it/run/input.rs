@@ -122,3 +122,13 @@ fn a_program_can_steer_and_cancel() {
     assert_eq!(watched.until("run.completed")["data"]["text"], "turning");
     assert_eq!(watched.done().code, 0);
 }
+
+#[test]
+fn the_first_line_is_the_opened_session_whatever_was_not_understood_before() {
+    let lines = "{\"type\":\"user\",\"text\":\"hi\"}\nnonsense\n";
+    let formats = ["--input-format", "stream-json", "-o", "stream-json"];
+    let said = Desk::with_echo().run_with_input(&formats, lines).well();
+    let types: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(types.first().unwrap()["type"], "session.opened", "{said}");
+    assert_eq!(types.iter().filter(|event| event["data"]["code"] == "bad_input").count(), 1, "{said}");
+}

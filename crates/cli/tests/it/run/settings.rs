@@ -47,3 +47,21 @@ fn a_setting_nobody_knows_is_an_error_with_a_guess() {
     let said = desk.run(&["Go"]).ended(3);
     assert!(said.contains("did you mean `permission.mode`?"), "{said}");
 }
+
+#[test]
+fn a_rule_for_a_tool_that_does_not_exist_is_refused_before_anything_is_stored() {
+    let desk = Desk::new(WRITES);
+    let done = desk.run(&["--permission-mode", "bypass", "--deny", "Wriet(*)", "Go"]);
+    assert_eq!(done.code, 2, "{}", done.err);
+    assert!(done.err.contains("`Wriet(*)` names no tool that exists"), "{}", done.err);
+    desk.write(".rooftree/config.toml", "[permission]\ndeny = [\"Wriet\"]");
+    let done = desk.run(&["--permission-mode", "bypass", "Go"]);
+    assert_eq!(done.code, 3, "{}", done.err);
+}
+
+#[test]
+fn a_rule_under_another_name_of_a_tool_holds() {
+    let desk = Desk::new(WRITES);
+    let done = desk.run(&["--permission-mode", "bypass", "--deny", "write_file", "Go"]);
+    assert_eq!((done.code, done.out.as_str()), (6, "not written\n"), "{}", done.err);
+}

@@ -79,7 +79,7 @@ impl Carrier<'_> {
     /// The messages of a request. What they begin with does not depend on what follows.
     pub(super) fn messages<'r>(&mut self, request: &'r Request) -> Vec<Message<'r>> {
         let mut messages = Vec::with_capacity(request.messages.len() + 1);
-        for message in &request.messages {
+        for message in request.messages.iter() {
             match message.as_ref() {
                 ModelMessage::User(parts) => {
                     messages.push(Message::User { content: content(pieces(parts, &request.media)) });

@@ -75,7 +75,7 @@ impl<'a> From<Piece<'a>> for Content<'a> {
 /// The items of a request. What they begin with does not depend on what follows.
 pub(super) fn items<'a>(provider: &str, request: &'a Request, dropped: &mut Dropped) -> Vec<Item<'a>> {
     let mut items = Vec::with_capacity(request.messages.len() * 2);
-    for message in &request.messages {
+    for message in request.messages.iter() {
         match message.as_ref() {
             ModelMessage::User(parts) => {
                 let content = pieces(parts, &request.media).into_iter().map(Content::from);

@@ -80,7 +80,7 @@ impl Fake {
             effort: None,
             agent: "main".into(),
             system: "Be terse.".into(),
-            messages: messages.into_iter().map(Arc::new).collect(),
+            messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
             tools: Arc::new([]),
             tool_choice: ToolChoice::Auto,
             schema: None,
