@@ -49,6 +49,7 @@ impl Roof {
             fallbacks: Vec::new(),
             max_turns: Some(1_000_000),
             run_timeout: None,
+            max_cost_usd: None,
         });
         Ok(Self { handle: runtime.handle(), model, runtime, cwd: directory.to_owned() })
     }

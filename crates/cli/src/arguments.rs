@@ -29,6 +29,15 @@ pub enum Command {
     Sessions(commands::sessions::Arguments),
     /// Check that everything is in order
     Doctor(commands::doctor::Arguments),
+    /// Find keys and local models, and write a first config.toml
+    Init(commands::init::Arguments),
+    /// Show the models that are known, with prices and abilities
+    #[command(visible_alias = "model")]
+    Models(commands::models::Arguments),
+    /// Store, list and remove keys of providers
+    Auth(commands::auth::Arguments),
+    /// Add up tokens and money
+    Usage(commands::usage::Arguments),
     /// Show the tools agents can use
     #[command(visible_alias = "tool")]
     Tools(commands::tools::Arguments),

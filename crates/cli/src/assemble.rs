@@ -3,23 +3,26 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ModelChoice, PermissionMode};
-use rooftree_providers::{Catalog, scripted};
+use rooftree_providers::Catalog;
 use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock};
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, Toolset};
 
-use crate::{environment::Environment, scenario, settings::Settings};
+use crate::settings::Settings;
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
 pub struct Wishes {
-    /// The model for agents and sessions that name none.
+    /// The model for agents and sessions that name none, wherever it was named.
     pub model: Option<ModelChoice>,
+    /// Models to turn to.
+    pub fallbacks: Vec<ModelChoice>,
     pub mode: Option<PermissionMode>,
     pub allow: Vec<Rule>,
     pub deny: Vec<Rule>,
     pub max_turns: Option<u32>,
     pub timeout: Option<Duration>,
+    pub max_cost: Option<f64>,
 }
 
 /// Everything that was read and found, before anything runs.
@@ -49,20 +52,13 @@ impl Plan {
                 deny: wishes.deny.into_iter().chain(settings.deny).collect(),
             },
             asking,
-            default_model: wishes.model.or(settings.model),
-            fallbacks: Vec::new(),
+            default_model: wishes.model,
+            fallbacks: wishes.fallbacks,
             max_turns: wishes.max_turns.or(settings.max_turns),
             run_timeout: wishes.timeout.or(settings.timeout).map(in_whole_seconds),
+            max_cost_usd: wishes.max_cost.or(settings.max_cost),
         })
     }
-}
-
-/// The models there are.
-pub fn catalog(environment: &Environment) -> Catalog {
-    let sleeper: scripted::Sleeper = Arc::new(|pause| SystemClock.sleep(pause));
-    Catalog::default()
-        .with("scripted", scripted::opener(&environment.cwd, sleeper.clone()))
-        .with(scenario::PROVIDER, scenario::opener(sleeper))
 }
 
 /// The tools there are.

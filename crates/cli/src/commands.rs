@@ -1,9 +1,13 @@
 //! What can be done: one command, one file, each with `Arguments` and `execute`.
 
+pub mod auth;
 pub mod completions;
 pub mod demo;
 pub mod doctor;
+pub mod init;
+pub mod models;
 pub mod run;
 pub mod sessions;
 pub mod tools;
+pub mod usage;
 pub mod version;

@@ -6,11 +6,14 @@
 mod arguments;
 mod assemble;
 mod commands;
+mod credentials;
 mod environment;
 mod exit;
 mod failure;
 mod listing;
+mod minds;
 mod output;
+mod providers;
 mod rules;
 mod scenario;
 mod settings;
@@ -25,7 +28,7 @@ use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
     arguments::{Command, Invocation},
-    commands::{completions, demo, doctor, run, sessions, tools, version},
+    commands::{auth, completions, demo, doctor, init, models, run, sessions, tools, usage, version},
     environment::Environment,
     exit::Exit,
 };
@@ -54,6 +57,10 @@ async fn execute(command: Command, environment: &Environment) -> Result<Exit, Pr
         Command::Demo(arguments) => demo::execute(arguments, environment).await,
         Command::Sessions(arguments) => sessions::execute(arguments, environment).await,
         Command::Doctor(arguments) => doctor::execute(arguments, environment).await,
+        Command::Init(arguments) => init::execute(arguments, environment).await,
+        Command::Models(arguments) => models::execute(arguments, environment).await,
+        Command::Auth(arguments) => auth::execute(arguments, environment).await,
+        Command::Usage(arguments) => usage::execute(arguments, environment).await,
         Command::Tools(arguments) => tools::execute(arguments, environment).await,
         Command::Completions(arguments) => completions::execute(&arguments, Invocation::command()),
         Command::Version(arguments) => version::execute(arguments, environment).await,

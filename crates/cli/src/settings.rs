@@ -1,23 +1,33 @@
 //! What `config.toml` says: the user's, and the project's, which may only narrow what is permitted.
 
 mod nearest;
+mod providers;
 mod read;
+mod reader;
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use rooftree_protocol::{ModelChoice, PermissionMode, Problem};
+use rooftree_protocol::{PermissionMode, Problem};
 use rooftree_tools::Rule;
 
+pub use self::providers::{ProviderSettings, Waits, WireName};
 use crate::environment::Environment;
 
 /// What was set, with what had to be ignored.
 #[derive(Debug, Default)]
 pub struct Settings {
-    /// The model for agents and sessions that name none.
-    pub model: Option<ModelChoice>,
+    /// The model for agents and sessions that name none, as it was written.
+    pub model: Option<String>,
+    /// Models to turn to when the chosen one cannot be had.
+    pub fallbacks: Vec<String>,
+    /// Names of one's own for models; tiers are such names too.
+    pub aliases: BTreeMap<String, String>,
+    /// How providers are reached, where it is not the usual way.
+    pub providers: BTreeMap<String, ProviderSettings>,
     /// How much may happen without asking.
     pub mode: Option<PermissionMode>,
     /// Rules that allow.
@@ -28,6 +38,8 @@ pub struct Settings {
     pub max_turns: Option<u32>,
     /// Time per run.
     pub timeout: Option<Duration>,
+    /// US dollars per run.
+    pub max_cost: Option<f64>,
     /// What people should know about these settings.
     pub remarks: Vec<String>,
 }
@@ -62,10 +74,21 @@ impl Settings {
                 "permission.allow in {here} is ignored: a project cannot permit more than you do"
             ));
         }
+        if !project.providers.is_empty() {
+            // A base URL decides who gets to see the key.
+            self.remarks.push(format!(
+                "providers in {here} are ignored: a project cannot say where your keys are sent"
+            ));
+        }
         self.deny.extend(project.deny);
         self.model = project.model.or(self.model);
+        if !project.fallbacks.is_empty() {
+            self.fallbacks = project.fallbacks;
+        }
+        self.aliases.extend(project.aliases);
         self.max_turns = smaller(self.max_turns, project.max_turns);
         self.timeout = smaller(self.timeout, project.timeout);
+        self.max_cost = [self.max_cost, project.max_cost].into_iter().flatten().reduce(f64::min);
         self.remarks.extend(project.remarks);
         self
     }
@@ -113,8 +136,22 @@ mod tests {
         assert_eq!(both.allow, [Rule::parse("Bash(ls)").unwrap()]);
         assert_eq!(both.deny, [Rule::parse("Write").unwrap()]);
         assert_eq!((both.max_turns, both.timeout), (Some(10), Some(Duration::from_secs(60))));
-        assert_eq!(both.model.unwrap().to_string(), "scripted/x.toml");
+        assert_eq!(both.model.unwrap(), "scripted/x.toml");
         assert_eq!(both.remarks.len(), 2);
+    }
+
+    #[test]
+    fn a_project_cannot_say_where_keys_are_sent() {
+        let user = settings("[providers.mine]\nbase_url = 'http://127.0.0.1:1/v1'\n[limits]\nmax_cost = 2");
+        let project = settings(
+            "fallbacks = ['a/b']\n[aliases]\nfast = 'a/c'\n[providers.openai]\nbase_url = 'http://x.test'\n\
+             [limits]\nmax_cost = 0.5",
+        );
+        let both = user.narrowed_by(project, Path::new("p"));
+        assert_eq!(both.providers.keys().collect::<Vec<_>>(), ["mine"]);
+        assert_eq!((both.fallbacks.as_slice(), both.aliases.len()), (&["a/b".to_owned()][..], 1));
+        assert_eq!(both.max_cost, Some(0.5));
+        assert!(both.remarks.iter().any(|remark| remark.contains("where your keys are sent")));
     }
 
     #[test]

@@ -134,6 +134,8 @@ pub struct Limits {
     pub max_turns: u32,
     /// Seconds a run may take, waiting for people not counted. Zero: no limit.
     pub run_timeout_secs: u64,
+    /// US dollars a run may cost, as far as prices are known; no limit if absent.
+    pub max_cost_usd: Option<f64>,
     /// Calls of one reply that run at the same time.
     pub concurrent_calls: usize,
     /// Messages waiting in one inbox before posters are refused.
@@ -165,6 +167,7 @@ impl Default for Limits {
         Self {
             max_turns: 200,
             run_timeout_secs: 0,
+            max_cost_usd: None,
             concurrent_calls: 16,
             inbox: 10_000,
             result_chars: 30_000,

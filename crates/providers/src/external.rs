@@ -90,6 +90,6 @@ pub fn opener(program: &'static Program, options: Options) -> Opener {
             )
             .fix(format!("write {0}/default or {0}/NAME with a name the program knows", program.name)));
         }
-        Ok(Model { choice: choice.clone(), provider: Arc::new(external.clone()), window: Some(WINDOW) })
+        Ok(Model { window: Some(WINDOW), ..Model::new(choice, Arc::new(external.clone())) })
     })
 }

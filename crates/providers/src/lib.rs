@@ -4,6 +4,7 @@
 //! nothing about sessions, tools that run, or the store.
 
 pub mod anthropic;
+pub mod cassette;
 pub mod catalog;
 pub mod compatible;
 pub mod error;

@@ -1,5 +1,7 @@
 //! What comes back from a model: deltas, then one whole reply.
 
+use std::borrow::Cow;
+
 use rooftree_protocol::{
     Usage,
     event::{NoticeLevel, ReplyPart, StopReason},
@@ -26,7 +28,7 @@ pub enum Chunk {
         /// How bad it is.
         level: NoticeLevel,
         /// Which note, for programs.
-        code: &'static str,
+        code: Cow<'static, str>,
         /// In words.
         message: String,
     },

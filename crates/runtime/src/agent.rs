@@ -5,6 +5,7 @@
 
 mod act;
 mod ask;
+mod budget;
 mod call;
 mod compaction;
 mod decide;

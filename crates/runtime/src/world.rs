@@ -55,6 +55,8 @@ pub struct Options {
     pub max_turns: Option<u32>,
     /// Time per run, instead of what definitions say.
     pub run_timeout: Option<Duration>,
+    /// US dollars per run, instead of what definitions say.
+    pub max_cost_usd: Option<f64>,
 }
 
 pub(crate) struct World {
@@ -88,6 +90,7 @@ impl World {
             let definition = self.options.definitions.find(agent)?;
             let mut limits = definition.limits.clone();
             limits.max_turns = self.options.max_turns.unwrap_or(limits.max_turns);
+            limits.max_cost_usd = self.options.max_cost_usd.or(limits.max_cost_usd);
             if let Some(limit) = self.options.run_timeout {
                 limits.run_timeout_secs = limit.as_secs().max(1);
             }

@@ -9,6 +9,7 @@ use rooftree_protocol::{
 };
 use rooftree_providers::{
     Catalog, Model, Provider,
+    catalog::Price,
     scripted::{Entry, Scripted},
 };
 use rooftree_runtime::{Asking, Clock, Definitions, Filter, Handle, Options, Runtime};
@@ -44,6 +45,10 @@ pub struct Plan {
     pub max_turns: Option<u32>,
     /// Time per run.
     pub run_timeout: Option<Duration>,
+    /// Dollars per run.
+    pub max_cost_usd: Option<f64>,
+    /// What the model costs.
+    pub price: Option<Price>,
     /// The agents there are.
     pub definitions: Definitions,
 }
@@ -61,6 +66,8 @@ impl Plan {
             fallbacks: Vec::new(),
             max_turns: None,
             run_timeout: None,
+            max_cost_usd: None,
+            price: None,
             definitions: Definitions::builtin(),
         }
     }
@@ -96,14 +103,17 @@ impl Plan {
         let sleeper = clock.clone();
         let model = Scripted::from_replies(self.entries).expect("a script without flaws");
         let model = model.sleeping(Arc::new(move |while_| sleeper.sleep(while_)));
-        let window = self.window.or(model.window());
+        let (window, price) = (self.window.or(model.window()), self.price);
         let answering: Arc<dyn Provider> = match self.provider {
             Some(make) => make(clock.clone()),
             None => Arc::new(model.clone()),
         };
         let catalog = Catalog::default().with(
             "scripted",
-            Arc::new(move |choice| Ok(Model { window, ..Model::new(choice, answering.clone()) })),
+            Arc::new(move |choice| {
+                let price = price.clone();
+                Ok(Model { window, price, ..Model::new(choice, answering.clone()) })
+            }),
         );
         let drawing = clock.clone();
         let runtime = Runtime::start(Options {
@@ -119,6 +129,7 @@ impl Plan {
             fallbacks: self.fallbacks,
             max_turns: self.max_turns,
             run_timeout: self.run_timeout,
+            max_cost_usd: self.max_cost_usd,
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }
     }

@@ -8,9 +8,10 @@ use rooftree_runtime::Asking;
 
 use super::run::{Asked, Errand, InputFormat, Job, Manner, Report, Target, follow};
 use crate::{
-    assemble::{self, Plan, Wishes},
+    assemble::{Plan, Wishes},
     environment::Environment,
     exit::Exit,
+    minds::Minds,
     scenario::{PROVIDER, Scenario},
     settings::Settings,
     terminal::{
@@ -39,7 +40,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         NewSession { agent: "lead".into(), cwd: environment.cwd.clone(), name: None, model: Some(model) };
     let runtime = Plan {
         store: environment.store()?,
-        catalog: assemble::catalog(environment),
+        catalog: Minds::of(environment, &Settings::default())?.catalog,
         // A demo looks the same for everybody and only looks.
         settings: Settings::default(),
         wishes: Wishes { mode: Some(rooftree_protocol::PermissionMode::Plan), ..Wishes::default() },

@@ -4,13 +4,16 @@ mod check;
 mod database;
 mod machine;
 mod models;
+mod online;
 mod page;
+mod providers;
 mod verify;
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
 
 use self::check::Verdict;
+pub use self::providers::local_servers;
 use crate::{environment::Environment, exit::Exit, listing, output};
 
 /// Options of `doctor`.
@@ -21,6 +24,9 @@ pub struct Arguments {
     /// Print a JSON object
     #[arg(long, global = true)]
     json: bool,
+    /// Also ask every provider that has a key one short question; costs next to nothing
+    #[arg(long)]
+    online: bool,
 }
 
 /// What else to check.
@@ -38,6 +44,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let mut checks = machine::checks();
     checks.extend(database::checks(environment).await);
     checks.extend(models::checks(environment));
+    checks.extend(providers::checks(environment, arguments.online).await);
     let text = if arguments.json {
         output::json_page(&page::Summary::of(&checks))?
     } else {

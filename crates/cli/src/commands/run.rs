@@ -11,12 +11,13 @@ mod prompt;
 mod report;
 mod sources;
 mod target;
+mod thinking;
 mod watch;
 
 use std::{ffi::OsString, io::IsTerminal, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
-use rooftree_protocol::{ErrorCode, ModelChoice, PermissionMode, Problem};
+use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
 use rooftree_runtime::Asking;
 use rooftree_tools::Rule;
 
@@ -29,9 +30,10 @@ pub use self::{
     target::Target,
 };
 use crate::{
-    assemble::{self, Plan, Wishes},
-    environment::{Environment, variable},
+    assemble::{Plan, Wishes},
+    environment::Environment,
     exit::Exit,
+    minds::Minds,
     rules, settings,
     terminal::{chosen, view},
 };
@@ -42,9 +44,9 @@ pub struct Arguments {
     /// What to say; `-` reads it from standard input, `@FILE` attaches a file
     #[arg(value_name = "PROMPT|-|@FILE")]
     pub words: Vec<OsString>,
-    /// The model to think with, e.g. scripted/FILE.toml; also ROOFTREE_MODEL
+    /// The model to think with: provider/model[:effort], or a name; also ROOFTREE_MODEL
     #[arg(short, long, value_name = "PROVIDER/MODEL")]
-    pub model: Option<ModelChoice>,
+    pub model: Option<String>,
     /// The agent to talk to
     #[arg(short, long, value_name = "NAME")]
     pub agent: Option<String>,
@@ -60,6 +62,15 @@ pub struct Arguments {
     /// Time before the run is ended, e.g. 90s or 10m
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub timeout: Option<Duration>,
+    /// US dollars the run may cost, as far as prices are known
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub max_cost: Option<f64>,
+    /// Write every question to a model and its answer to this file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    pub record: Option<PathBuf>,
+    /// Let models answer from a recording: no network, no key
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
     /// How much may happen without asking
     #[arg(long, value_name = "MODE", value_parser = permission_mode)]
     pub permission_mode: Option<PermissionMode>,
@@ -122,25 +133,33 @@ async fn attempt(
 ) -> Result<Exit, Problem> {
     // Everything that can be wrong with what was typed is found before anything is stored.
     let settings = settings::load(environment)?;
+    let wishes = wishes(arguments)?;
     let said = prompt::gather(arguments, environment)?;
     let store = environment.store()?;
     let target = target::find(arguments, environment, &*store).await?;
-    let catalog = assemble::catalog(environment);
-    let wishes = wishes(arguments, environment)?;
-    let named = arguments.model.clone().map(|model| with_whole_path(model, environment));
-    catalog.open(&target.model(named.as_ref(), wishes.model.as_ref().or(settings.model.as_ref()))?)?;
+    let tape = thinking::tape(arguments, environment, &settings)?;
+    let minds = Minds::taped(environment, &settings, &tape)?;
+    let chosen = thinking::choose(arguments, &settings, &minds, &tape)?;
+    let model = target.model(chosen.named.as_ref(), chosen.default.as_ref())?;
+    let unpriced = thinking::unpriced(&minds.catalog.open(&model)?, arguments.max_cost.or(settings.max_cost));
     let asking = asking(arguments, environment);
-    let remarks = settings.remarks.clone();
-    let target = target.using(named, wishes.model.as_ref(), &*store).await?;
+    let remarks = settings.remarks.iter().cloned().chain(chosen.remarks).chain(unpriced).collect();
+    let wishes = Wishes { fallbacks: chosen.fallbacks, model: chosen.default, ..wishes };
+    let target = target.using(chosen.named, wishes.model.as_ref(), &*store).await?;
     let errand = match said {
         Said::Nothing if arguments.input_format == InputFormat::StreamJson => Errand::Lines,
         Said::Nothing => Errand::Resume,
         Said::Message(message) => Errand::Post(message.parts(&*store).await?),
     };
-    let runtime = Plan { store, catalog, settings, wishes, asking: asking.in_runtime() }.start();
+    let runtime =
+        Plan { store, catalog: minds.catalog, settings, wishes, asking: asking.in_runtime() }.start();
     let job = Job { errand, target, asking, remarks, input: arguments.input_format };
     match follow(&runtime.handle(), job, view_for(arguments, environment), report).await {
-        Ok(left) => Ok(left.leave(runtime).await),
+        Ok(left) => {
+            let exit = left.leave(runtime).await;
+            thinking::tell_what_is_left(&tape, environment);
+            Ok(exit)
+        }
         Err(problem) => {
             runtime.stop().await;
             Err(problem)
@@ -183,16 +202,16 @@ fn view_for(arguments: &Arguments, environment: &Environment) -> Box<dyn view::V
     chosen::view(environment, detail)
 }
 
-fn wishes(arguments: &Arguments, environment: &Environment) -> Result<Wishes, Problem> {
-    let from_variable = variable("ROOFTREE_MODEL").or_else(|| variable("ROOFTREE_DEFAULT_MODEL"));
-    let model: Option<ModelChoice> = from_variable.as_deref().map(str::parse).transpose()?;
+/// What was typed, but for models.
+fn wishes(arguments: &Arguments) -> Result<Wishes, Problem> {
     Ok(Wishes {
-        model: model.map(|model| with_whole_path(model, environment)),
         mode: arguments.permission_mode,
         allow: known(&arguments.allow)?,
         deny: known(&arguments.deny)?,
         max_turns: arguments.max_turns,
         timeout: arguments.timeout,
+        max_cost: arguments.max_cost,
+        ..Wishes::default()
     })
 }
 
@@ -200,18 +219,18 @@ fn known(typed: &[Rule]) -> Result<Vec<Rule>, Problem> {
     rules::known(typed.to_vec()).map_err(|problem| Problem { code: ErrorCode::InvalidArguments, ..problem })
 }
 
-/// A session remembers its model; a script must be found again from any other directory.
-fn with_whole_path(mut model: ModelChoice, environment: &Environment) -> ModelChoice {
-    if model.provider == "scripted" {
-        let path = environment.cwd.join(&model.model);
-        model.model = path.canonicalize().unwrap_or(path).to_string_lossy().into_owned();
-    }
-    model
-}
-
 fn permission_mode(text: &str) -> Result<PermissionMode, String> {
     let modes = ["plan", "ask", "accept-edits", "auto", "bypass"];
     serde_json::from_value(text.into()).map_err(|_| format!("choose one of {}", modes.join(", ")))
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    let dollars: f64 = text.trim_start_matches('$').parse().map_err(|_| "write US dollars, e.g. 0.50")?;
+    if dollars.is_finite() && dollars >= 0.0 {
+        Ok(dollars)
+    } else {
+        Err("it cannot be less than nothing".into())
+    }
 }
 
 /// A mistake in what was typed.

@@ -82,7 +82,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 /// The database to look at, if there is one. Looking never makes one, and works on a medium
 /// that cannot be written to.
-fn to_read(environment: &Environment) -> Result<Option<Arc<dyn Store>>, Problem> {
+pub fn to_read(environment: &Environment) -> Result<Option<Arc<dyn Store>>, Problem> {
     if !environment.database.exists() {
         return Ok(None);
     }

@@ -1,22 +1,20 @@
 //! Reads one `config.toml`. A key nobody knows is an error: a setting that does nothing
 //! would be believed to do something.
 
-use std::{io::ErrorKind, path::Path, time::Duration};
+use std::{io::ErrorKind, path::Path};
 
-use rooftree_protocol::{ErrorCode, ModelChoice, PermissionMode, Problem};
-use rooftree_tools::Rule;
-use serde::de::DeserializeOwned;
-use toml::{Table, Value};
+use rooftree_protocol::{PermissionMode, Problem};
+use toml::Table;
 
-use super::{Settings, nearest::nearest};
-use crate::rules;
+use super::{
+    Settings, providers,
+    reader::{Reader, refuse_all_but, wrong},
+};
 
-/// The keys there are, by table; the empty name is the top.
-const KNOWN: [(&str, &[&str]); 3] = [
-    ("", &["model", "permission", "limits"]),
-    ("permission", &["mode", "allow", "deny"]),
-    ("limits", &["max_turns", "timeout"]),
-];
+/// The keys at the top, and those of the tables below it.
+const TOP: &[&str] = &["model", "fallbacks", "aliases", "permission", "limits", "providers"];
+const PERMISSION: &[&str] = &["mode", "allow", "deny"];
+const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
 
 /// Reads a file; none if there is none.
 pub fn file(path: &Path) -> Result<Option<Settings>, Problem> {
@@ -33,77 +31,23 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         let line = error.span().map_or(1, |span| line_of(content, span.start));
         wrong(path, format!("line {line} is not TOML: {}", error.message()))
     })?;
-    refuse_unknown(&table, "", path)?;
-    let permission = below(&table, "permission", path)?;
-    let limits = below(&table, "limits", path)?;
+    refuse_all_but(TOP, &table, "", path)?;
     let reader = Reader { path };
+    let permission = reader.table(&table, "permission", PERMISSION)?;
+    let limits = reader.table(&table, "limits", LIMITS)?;
     Ok(Settings {
-        model: reader.value::<ModelChoice>(&table, "model")?,
+        model: reader.value::<String>(&table, "model")?,
+        fallbacks: reader.value(&table, "fallbacks")?.unwrap_or_default(),
+        aliases: reader.value(&table, "aliases")?.unwrap_or_default(),
+        providers: providers::read(&reader, &table)?,
         mode: reader.value::<PermissionMode>(&permission, "mode")?,
         allow: reader.rules(&permission, "allow")?,
         deny: reader.rules(&permission, "deny")?,
         max_turns: reader.value::<u32>(&limits, "max_turns")?,
         timeout: reader.duration(&limits, "timeout")?,
+        max_cost: reader.dollars(&limits, "max_cost")?,
         remarks: Vec::new(),
     })
-}
-
-struct Reader<'a> {
-    path: &'a Path,
-}
-
-impl Reader<'_> {
-    fn value<T: DeserializeOwned>(&self, table: &Table, key: &str) -> Result<Option<T>, Problem> {
-        let Some(value) = table.get(key) else { return Ok(None) };
-        let read = T::deserialize(value.clone());
-        read.map(Some).map_err(|error| {
-            let reason = error.message().lines().next().unwrap_or_default().to_owned();
-            wrong(self.path, format!("`{key}` cannot be {value}: {reason}"))
-        })
-    }
-
-    fn rules(&self, table: &Table, key: &str) -> Result<Vec<Rule>, Problem> {
-        let texts: Vec<String> = self.value(table, key)?.unwrap_or_default();
-        let rules: Result<Vec<Rule>, Problem> = texts.iter().map(|text| Rule::parse(text)).collect();
-        rules.and_then(rules::known).map_err(|problem| {
-            let told = wrong(self.path, format!("`{key}`: {}", problem.message));
-            problem.fix.map_or(told.clone(), |fix| told.fix(fix))
-        })
-    }
-
-    fn duration(&self, table: &Table, key: &str) -> Result<Option<Duration>, Problem> {
-        let Some(text) = self.value::<String>(table, key)? else { return Ok(None) };
-        humantime::parse_duration(&text).map(Some).map_err(|error| {
-            wrong(self.path, format!("`{key}` is not a duration: {error}"))
-                .fix("write for example \"90s\" or \"10m\"")
-        })
-    }
-}
-
-fn below(table: &Table, name: &str, path: &Path) -> Result<Table, Problem> {
-    match table.get(name) {
-        None => Ok(Table::new()),
-        Some(Value::Table(inner)) => refuse_unknown(inner, name, path).map(|()| inner.clone()),
-        Some(_) => {
-            Err(wrong(path, format!("`{name}` must be a table"))
-                .fix(format!("write [{name}] above its keys")))
-        }
-    }
-}
-
-fn refuse_unknown(table: &Table, name: &str, path: &Path) -> Result<(), Problem> {
-    let known = KNOWN.iter().find(|(table, _)| *table == name).map_or(&[][..], |(_, keys)| keys);
-    let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
-    let prefix = if name.is_empty() { String::new() } else { format!("{name}.") };
-    let problem = wrong(path, format!("unknown key `{prefix}{key}`"));
-    Err(match nearest(key, known) {
-        Some(likely) => problem.fix(format!("did you mean `{prefix}{likely}`?")),
-        None => problem.fix(format!("known keys here: {}", known.join(", "))),
-    })
-}
-
-fn wrong(path: &Path, what: String) -> Problem {
-    Problem::new(ErrorCode::InvalidConfig, format!("{}: {what}", path.display()))
 }
 
 fn line_of(content: &str, at: usize) -> usize {
@@ -112,6 +56,8 @@ fn line_of(content: &str, at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use rooftree_protocol::ErrorCode;
+
     use super::*;
 
     #[test]
@@ -119,7 +65,7 @@ mod tests {
         let table = [
             ("modle = 'a/b'", "unknown key `modle`", "did you mean `model`?"),
             ("[permission]\nmod = 'ask'", "unknown key `permission.mod`", "did you mean `permission.mode`?"),
-            ("colour = 'red'", "unknown key `colour`", "known keys here: model, permission, limits"),
+            ("colour = 'red'", "unknown key `colour`", "known keys here: model, fallbacks, aliases"),
             ("permission = 'ask'", "`permission` must be a table", "write [permission]"),
             ("permission.allow = ['Bash(']", "`allow`: `Bash(` is not a rule", "write Tool"),
             ("permission.deny = ['Bsh(rm *)']", "`deny`: `Bsh(rm *)` names no tool", "tools are "),
@@ -139,5 +85,28 @@ mod tests {
         assert!(broken.message.contains("line 2 is not TOML"), "{}", broken.message);
         let mode = text("permission.mode = 'yolo'", Path::new("c.toml")).unwrap_err();
         assert!(mode.message.contains("yolo") && mode.message.contains("accept-edits"), "{}", mode.message);
+    }
+
+    #[test]
+    fn a_provider_is_read_with_its_waits() {
+        let content = "[providers.mine]\nbase_url = 'http://h/v1'\nwire = 'responses'\n\
+                    [providers.mine.timeouts]\nfirst_byte = '10s'";
+        let settings = text(content, Path::new("c.toml")).unwrap();
+        let mine = &settings.providers["mine"];
+        assert_eq!(
+            (mine.base_url.as_deref(), mine.wire),
+            (Some("http://h/v1"), Some(super::super::WireName::Responses))
+        );
+        assert_eq!(mine.waits.first_byte, Some(std::time::Duration::from_secs(10)));
+    }
+
+    #[test]
+    fn a_key_in_the_settings_is_refused_without_being_repeated() {
+        let content = "[providers.openai]\napi_key = 'sk-very-secret'";
+        let problem = text(content, Path::new("c.toml")).unwrap_err();
+        assert_eq!(problem.fix.as_deref(), Some("rooftree auth set openai"));
+        assert!(!format!("{problem:?}").contains("very-secret"), "{problem:?}");
+        let problem = text("[providers.x]\nbase_uri = 'y'", Path::new("c.toml")).unwrap_err();
+        assert_eq!(problem.fix.as_deref(), Some("did you mean `x.base_url`?"));
     }
 }

@@ -1,7 +1,7 @@
 //! Numbers, names and small events in words for people. Pure.
 
 use rooftree_protocol::{
-    EventBody, RunStatus, SessionId,
+    EventBody, RunStatus, SessionId, Usage,
     event::{Denial, NoticeLevel, RunEnd, WaitReason},
 };
 
@@ -29,6 +29,18 @@ pub fn tokens(count: u64) -> String {
         0..1_000 => format!("{count} tok"),
         1_000..999_950 => format!("{:.1}k tok", count as f64 / 1_000.0),
         _ => format!("{:.1}M tok", count as f64 / 1_000_000.0),
+    }
+}
+
+/// What something cost: `≈$0.19`; `≥$0.19` if some prices are not known, `–` if none is. Few digits,
+/// but never so few that something looks like nothing.
+pub fn money(usage: &Usage) -> String {
+    let sign = if usage.cost_complete { "≈" } else { "≥" };
+    match usage.cost_usd {
+        cost if cost >= 0.01 => format!("{sign}${cost:.2}"),
+        cost if cost > 0.0 => format!("{sign}${cost:.5}"),
+        _ if usage.cost_complete => "free".into(),
+        _ => "–".into(),
     }
 }
 
@@ -75,7 +87,7 @@ pub fn summary(end: &RunEnd, session: &SessionId, columns: usize) -> Vec<Line> {
     facts.push(duration(end.duration_ms));
     facts.push(tokens(end.usage.total()));
     if end.usage.cost_usd > 0.0 {
-        facts.push(format!("${:.2}", end.usage.cost_usd));
+        facts.push(money(&end.usage));
     }
     let facts = Line::of(look, icon).with(Look::Dim, format!(" {}", facts.join(" · ")));
     let whole = facts.clone().with(Look::Dim, format!(" · session {session}"));
@@ -150,6 +162,20 @@ mod tests {
             assert_eq!(tokens(given), words);
         }
         assert_eq!((counted(1, "turn"), counted(2, "turn")), ("1 turn".into(), "2 turns".into()));
+    }
+
+    #[test]
+    fn money_is_never_nothing_when_something_was_paid() {
+        let table = [
+            (0.194, true, "≈$0.19"),
+            (0.00012, true, "≈$0.00012"),
+            (1.5, false, "≥$1.50"),
+            (0.0, true, "free"),
+            (0.0, false, "–"),
+        ];
+        for (cost_usd, cost_complete, words) in table {
+            assert_eq!(money(&Usage { cost_usd, cost_complete, ..Usage::none() }), words);
+        }
     }
 
     #[test]

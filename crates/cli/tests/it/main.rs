@@ -7,8 +7,13 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod auth;
 mod demo;
 mod doctor;
+mod init;
+mod models;
+mod providers;
 mod run;
 mod sessions;
 mod tools;
+mod usage;

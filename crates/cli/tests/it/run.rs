@@ -1,10 +1,11 @@
 //! `rooftree run`: what people type, what programs read, and how it ends.
 
 mod attachments;
-mod desk;
+pub mod desk;
 mod ending;
 mod exits;
 mod formats;
 mod input;
+mod recording;
 mod sessions;
 mod settings;

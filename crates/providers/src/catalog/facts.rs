@@ -1,7 +1,7 @@
 //! What is known about one model: how much it reads and writes, what it can, what it costs.
 
 use rooftree_protocol::Usage;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What is known about a model. Whatever is absent is unknown, not zero.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -52,7 +52,7 @@ impl Facts {
 }
 
 /// How able and how dear a model is among those of its provider.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// Quick and cheap.
@@ -64,7 +64,7 @@ pub enum Tier {
 }
 
 /// US dollars per million tokens.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
     /// Of what it reads.
@@ -83,7 +83,7 @@ pub struct Price {
 }
 
 /// The price of long requests.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LongPrice {
     /// More tokens read than this make a request long.

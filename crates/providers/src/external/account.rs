@@ -162,7 +162,7 @@ impl Account {
 
     /// Tells people something.
     pub(super) fn note(&mut self, level: NoticeLevel, code: &'static str, message: String) {
-        self.chunks.push_back(Chunk::Note { level, code, message });
+        self.chunks.push_back(Chunk::Note { level, code: code.into(), message });
     }
 
     /// Nothing after this matters.

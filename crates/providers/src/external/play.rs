@@ -156,7 +156,11 @@ impl Play {
             Failure::SessionGone if listening.prompt.session.is_some() && !has_acted => {
                 let message = format!("{} has lost its session and starts anew", self.program.executable);
                 let level = NoticeLevel::Warning;
-                self.pending.push_back(Ok(Chunk::Note { level, code: "program_session_lost", message }));
+                self.pending.push_back(Ok(Chunk::Note {
+                    level,
+                    code: "program_session_lost".into(),
+                    message,
+                }));
                 return self.start(Memory::Ignore).await;
             }
             Failure::SessionGone => {
@@ -180,7 +184,7 @@ impl Play {
         let Listening { lines, mut account, prompt, .. } = listening;
         let warnings = warnings(self.program, &lines, finished);
         self.pending.extend(warnings.into_iter().map(|message| {
-            Ok(Chunk::Note { level: NoticeLevel::Warning, code: "program_warning", message })
+            Ok(Chunk::Note { level: NoticeLevel::Warning, code: "program_warning".into(), message })
         }));
         let usage = account.usage.unwrap_or_default();
         let mut parts = account.parts();

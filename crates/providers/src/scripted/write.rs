@@ -80,6 +80,12 @@ impl Entry {
         self
     }
 
+    /// US dollars it costs.
+    pub fn cost(mut self, dollars: f64) -> Self {
+        self.tokens.cost_usd = Some(dollars);
+        self
+    }
+
     /// Characters per delta.
     pub fn chunk(mut self, characters: usize) -> Self {
         self.pacing.chunk = Some(characters);

@@ -91,6 +91,7 @@ pub fn conversation(messages: Vec<ModelMessage>) -> Request {
         media: Arc::default(),
         session: SessionId::from_entropy(1),
         attempt: 0,
+        workplace: Arc::default(),
     }
 }
 

@@ -29,6 +29,7 @@ pub(crate) fn request() -> Request {
         media: Media::default(),
         session: SessionId::from_entropy(7),
         attempt: 0,
+        workplace: Arc::default(),
     }
 }
 

@@ -9,7 +9,7 @@ use rooftree_protocol::{
 };
 use rooftree_providers::{Chunk, Error as ProviderError, Model, ModelMessage, Reply, Request};
 
-use super::{Agent, journal::Commit, limits::End, patience, patience::Patience, prompt};
+use super::{Agent, budget, journal::Commit, limits::End, patience, patience::Patience, prompt};
 use crate::{Error, governor::Pass};
 
 /// How one attempt went.
@@ -39,6 +39,9 @@ pub(super) async fn ask(agent: &mut Agent) -> Result<Option<End>, Error> {
     let mut patience = Patience::new(model, &agent.world);
     loop {
         let model = patience.model().clone();
+        if let Some(end) = budget::exhausted(agent, &model) {
+            return Ok(Some(end));
+        }
         let pass = match patience::admit(agent, &model).await? {
             Ok(pass) => pass,
             Err(end) => return Ok(Some(end)),
@@ -141,7 +144,7 @@ fn tell(agent: &mut Agent, delta: Chunk, said: &mut String) {
         }
         Chunk::Thinking(text) => agent.say(EventBody::ThinkingDelta { text }),
         Chunk::Note { level, code, message } => {
-            agent.note(EventBody::Notice { level, code: code.into(), message, hint: None });
+            agent.note(EventBody::Notice { level, code: code.into_owned(), message, hint: None });
         }
         Chunk::ToolInput { .. } | Chunk::Reply(_) => {}
     }
@@ -191,7 +194,7 @@ fn keep(agent: &mut Agent, model: &Model, reply: Reply) {
             call.id = CallId::from_entropy(agent.world.entropy());
         }
     }
-    record(agent, model, Reply { parts, ..reply });
+    record(agent, model, Reply { parts, usage: model.charge(reply.usage), ..reply });
     let (used, limit) = (agent.window.tokens(prompt::estimate(agent)), agent.window.limit);
     agent.say(EventBody::ContextUsage { used, limit });
 }

@@ -186,7 +186,11 @@ async fn summary_of(agent: &mut Agent, so_far: &str, slice: &str) -> Result<Summ
                 _ => None,
             });
             let text: String = texts.collect();
-            if text.trim().is_empty() { Summarised::Not } else { Summarised::Text(text, reply.usage) }
+            if text.trim().is_empty() {
+                Summarised::Not
+            } else {
+                Summarised::Text(text, model.charge(reply.usage))
+            }
         }
         Attempt::Failed(_) => Summarised::Not,
         Attempt::Ended(end, _) => Summarised::Ended(end),

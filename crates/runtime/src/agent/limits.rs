@@ -13,6 +13,8 @@ pub(crate) enum End {
     Completed,
     /// It used up its turns.
     MaxTurns,
+    /// The next question would cost more than is left.
+    Budget,
     /// It used up its time.
     TimedOut,
     /// Somebody stopped it.
@@ -29,6 +31,7 @@ impl End {
         match self {
             Self::Completed => Some(RunStatus::Completed),
             Self::MaxTurns => Some(RunStatus::MaxTurns),
+            Self::Budget => Some(RunStatus::Budget),
             Self::TimedOut => Some(RunStatus::TimedOut),
             Self::Cancelled => Some(RunStatus::Cancelled),
             Self::Failed(_) => Some(RunStatus::Failed),

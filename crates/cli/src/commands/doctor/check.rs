@@ -1,5 +1,7 @@
 //! One thing that was looked at.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 /// What was found.
@@ -23,6 +25,7 @@ pub enum Group {
     Environment,
     Storage,
     Models,
+    Providers,
     Sessions,
 }
 
@@ -30,7 +33,7 @@ pub enum Group {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     pub group: Group,
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub verdict: Verdict,
     pub words: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,22 +42,22 @@ pub struct Check {
 
 impl Group {
     /// Everything is as it should be.
-    pub fn good(self, name: &'static str, words: impl Into<String>) -> Check {
-        Check { group: self, name, verdict: Verdict::Good, words: words.into(), fix: None }
+    pub fn good(self, name: impl Into<Cow<'static, str>>, words: impl Into<String>) -> Check {
+        Check { group: self, name: name.into(), verdict: Verdict::Good, words: words.into(), fix: None }
     }
 
     /// It is not there, and that is fine.
-    pub fn absent(self, name: &'static str, words: impl Into<String>) -> Check {
+    pub fn absent(self, name: impl Into<Cow<'static, str>>, words: impl Into<String>) -> Check {
         Check { verdict: Verdict::Absent, ..self.good(name, words) }
     }
 
     /// Somebody should look at it.
-    pub fn warning(self, name: &'static str, words: impl Into<String>) -> Check {
+    pub fn warning(self, name: impl Into<Cow<'static, str>>, words: impl Into<String>) -> Check {
         Check { verdict: Verdict::Warning, ..self.good(name, words) }
     }
 
     /// Something will not work.
-    pub fn failure(self, name: &'static str, words: impl Into<String>) -> Check {
+    pub fn failure(self, name: impl Into<Cow<'static, str>>, words: impl Into<String>) -> Check {
         Check { verdict: Verdict::Failure, ..self.good(name, words) }
     }
 }

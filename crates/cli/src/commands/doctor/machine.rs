@@ -66,7 +66,8 @@ fn program(program: &Program) -> Check {
     }
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
+/// Where a program is, if it can be started.
+pub fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let runs = |file: &PathBuf| file.is_file() && access(file, AccessFlags::X_OK).is_ok();
     env::split_paths(&path).map(|directory| directory.join(name)).find(runs)

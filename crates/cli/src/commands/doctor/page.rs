@@ -10,10 +10,11 @@ use crate::{
     wording::wrapped,
 };
 
-const GROUPS: [(Group, &str); 4] = [
+const GROUPS: [(Group, &str); 5] = [
     (Group::Environment, "Environment"),
     (Group::Storage, "Storage"),
     (Group::Models, "Models"),
+    (Group::Providers, "Providers"),
     (Group::Sessions, "Sessions"),
 ];
 

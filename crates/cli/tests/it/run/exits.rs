@@ -21,7 +21,7 @@ fn every_wrong_beginning_has_its_number_and_a_way_out() {
         (&["-a", "nobody", "hi"], 8, "agents there are: lead"),
         (&["-s", "nonesuch", "hi"], 8, "rooftree sessions list"),
         (&["--continue", "hi"], 8, "leave out --continue"),
-        (&["-m", "gpt-9", "hi"], 2, "names no provider"),
+        (&["-m", "nonesuch", "hi"], 2, "rooftree models list"),
         (&["-m", "nowhere/x", "hi"], 3, "there is no provider `nowhere`"),
         (&["-m", "scripted/none.toml", "hi"], 3, "cannot read script"),
         (&["--permission-mode", "yolo", "hi"], 2, "accept-edits"),

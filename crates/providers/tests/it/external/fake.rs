@@ -24,7 +24,7 @@ pub struct Fake {
 /// What an answer consisted of.
 pub struct Heard {
     pub text: String,
-    pub notes: Vec<(NoticeLevel, &'static str, String)>,
+    pub notes: Vec<(NoticeLevel, std::borrow::Cow<'static, str>, String)>,
     pub reply: Result<Reply, Error>,
 }
 
@@ -80,7 +80,7 @@ impl Fake {
             effort: None,
             agent: "main".into(),
             system: "Be terse.".into(),
-            messages: messages.into_iter().map(Arc::new).collect(),
+            messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
             tools: Arc::new([]),
             tool_choice: ToolChoice::Auto,
             schema: None,

@@ -1,0 +1,167 @@
+//! Stores, lists and removes keys of providers. A key is never an argument: those end up in histories.
+
+mod ask;
+mod list;
+
+use std::io::{self, IsTerminal, Read};
+
+use clap::{Args, Subcommand};
+use rooftree_protocol::{ErrorCode, Problem};
+
+use crate::{
+    credentials::{Key, Source},
+    environment::Environment,
+    exit::Exit,
+    listing::Output,
+    minds::Minds,
+    output,
+    providers::{Need, Profile, key_page},
+    settings,
+    wording::place,
+};
+
+/// Options of `auth`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show which providers have a key, where it comes from, and how it ends
+    #[command(visible_alias = "ls")]
+    List {
+        /// Also those without a key
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Store a key that is typed unseen, or read from standard input
+    Set {
+        /// The provider
+        #[arg(value_name = "PROVIDER")]
+        provider: String,
+        /// `-` reads the key from standard input
+        #[arg(value_name = "-", allow_hyphen_values = true)]
+        from: Option<String>,
+    },
+    /// Say where to get a key, and store it
+    Login {
+        /// The provider
+        #[arg(value_name = "PROVIDER")]
+        provider: String,
+    },
+    /// Remove a stored key
+    Logout {
+        /// The provider
+        #[arg(value_name = "PROVIDER")]
+        provider: String,
+    },
+}
+
+/// Does it.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let minds = Minds::of(environment, &settings::load(environment)?)?;
+    match arguments.action {
+        Action::List { all, output } => list::execute(&minds, all, output.format, environment)?,
+        Action::Set { provider, from } => {
+            let profile = find(&minds, &provider)?;
+            let key = match from.as_deref() {
+                Some("-") => from_input()?,
+                Some(_) => return Err(no_argument(&provider)),
+                None if io::stdin().is_terminal() => typed(profile, environment).await?,
+                None => from_input()?,
+            };
+            keep(&minds, profile, key, environment)?;
+        }
+        Action::Login { provider } => {
+            let profile = find(&minds, &provider)?;
+            output::mention(environment, &where_to_get_one(profile));
+            let key =
+                if io::stdin().is_terminal() { typed(profile, environment).await? } else { from_input()? };
+            keep(&minds, profile, key, environment)?;
+        }
+        Action::Logout { provider } => forget(&minds, find(&minds, &provider)?, environment)?,
+    }
+    Ok(Exit::DONE)
+}
+
+/// The provider of this name, if it can have a key.
+fn find<'a>(minds: &'a Minds, name: &str) -> Result<&'a Profile, Problem> {
+    let found = minds.profiles.iter().find(|profile| profile.name.eq_ignore_ascii_case(name));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = minds.profiles.iter().map(|profile| profile.name.as_str()).collect();
+        Problem::new(ErrorCode::InvalidArguments, format!("there is no provider `{name}` that takes a key"))
+            .fix(format!("providers there are: {}", names.join(", ")))
+    })
+}
+
+/// What was typed may be a key, so it is not repeated.
+fn no_argument(provider: &str) -> Problem {
+    Problem::new(ErrorCode::InvalidArguments, "a key cannot be given as an argument")
+        .cause("it would stay in the history of your shell; if it was a key, replace it at its provider")
+        .fix(format!("rooftree auth set {provider}      asks for it unseen\nrooftree auth set {provider} -    reads it from standard input"))
+}
+
+fn where_to_get_one(profile: &Profile) -> String {
+    let how = match (key_page(&profile.account), profile.need) {
+        (Some(page), _) => format!("Make a key at {page} and paste it here."),
+        (None, Need::Nothing) => format!("{} runs on your machine and usually needs no key.", profile.title),
+        (None, _) => format!("{} is your own provider: use the key it was given.", profile.title),
+    };
+    format!("{how} It is stored on this machine only, where only you can read it.")
+}
+
+async fn typed(profile: &Profile, environment: &Environment) -> Result<Key, Problem> {
+    if environment.everywhere.no_input {
+        return Err(Problem::new(ErrorCode::InteractionUnavailable, "a key would have to be asked for")
+            .fix(format!("rooftree auth set {} - reads it from standard input", profile.name)));
+    }
+    Key::new(ask::unseen(&format!("Key for {}: ", profile.title)).await?).ok_or_else(empty)
+}
+
+fn from_input() -> Result<Key, Problem> {
+    let mut text = String::new();
+    io::stdin().lock().read_to_string(&mut text).map_err(|error| {
+        Problem::new(ErrorCode::InvalidArguments, "cannot read the key from standard input")
+            .cause(error.to_string())
+    })?;
+    Key::new(text).ok_or_else(empty)
+}
+
+fn empty() -> Problem {
+    Problem::new(ErrorCode::InvalidArguments, "the key is empty; nothing was stored")
+}
+
+fn keep(minds: &Minds, profile: &Profile, key: Key, environment: &Environment) -> Result<(), Problem> {
+    if key.reveal().chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
+        return Err(Problem::new(ErrorCode::InvalidArguments, "this is not a key; nothing was stored")
+            .cause("there are blanks or line ends in it"));
+    }
+    let ending = key.ending();
+    minds.credentials.keep(&profile.account, key)?;
+    let file = place(minds.credentials.path());
+    output::mention(environment, &format!("stored the key for {} ({ending}) in {file}", profile.title));
+    if let Some(found) = profile.key(&minds.credentials)?
+        && let Source::Variable(variable) = found.source
+    {
+        let ending = found.key.ending();
+        output::mention(environment, &format!("but {variable} is set, and goes before it ({ending})"));
+    }
+    Ok(())
+}
+
+fn forget(minds: &Minds, profile: &Profile, environment: &Environment) -> Result<(), Problem> {
+    let was_there = minds.credentials.forget(&profile.account)?;
+    let words = if was_there { "removed the stored key for" } else { "there is no stored key for" };
+    output::mention(environment, &format!("{words} {}", profile.title));
+    if let Some(found) = profile.key(&minds.credentials)?
+        && let Source::Variable(variable) = found.source
+    {
+        output::mention(environment, &format!("{variable} is still set; unset it where it comes from"));
+    }
+    Ok(())
+}

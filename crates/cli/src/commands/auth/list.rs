@@ -1,0 +1,70 @@
+//! Lists keys: whose, from where, and their last four characters.
+
+use std::collections::BTreeSet;
+
+use rooftree_protocol::Problem;
+use serde::Serialize;
+
+use crate::{
+    credentials::Source,
+    environment::Environment,
+    listing::{self, Format, Listed},
+    minds::Minds,
+    output,
+    providers::Need,
+    table::{Give, Table},
+};
+
+/// A provider and its key.
+#[derive(Serialize)]
+struct Row {
+    provider: String,
+    /// The variable it is in, or the file.
+    source: Option<String>,
+    /// Its last four characters.
+    key: Option<String>,
+    /// Where one is looked for.
+    variables: Vec<String>,
+}
+
+impl Listed for Row {
+    fn id(&self) -> String {
+        self.provider.clone()
+    }
+}
+
+/// Prints the list.
+pub fn execute(minds: &Minds, all: bool, format: Format, environment: &Environment) -> Result<(), Problem> {
+    let mut accounts = BTreeSet::new();
+    let mut rows = Vec::new();
+    for profile in minds.profiles.iter().filter(|profile| accounts.insert(&profile.account)) {
+        let found = profile.key(&minds.credentials)?;
+        if found.is_some() || (all && profile.need != Need::Nothing) {
+            let source = found.as_ref().map(|found| match &found.source {
+                Source::Variable(variable) => variable.clone(),
+                Source::File => "credentials.toml".into(),
+            });
+            let key = found.map(|found| found.key.ending());
+            rows.push(Row {
+                provider: profile.account.clone(),
+                source,
+                key,
+                variables: profile.variables.clone(),
+            });
+        }
+    }
+    listing::print(&rows, format, listing::look(environment), table)?;
+    if rows.is_empty() {
+        output::mention(environment, "no keys yet: rooftree auth login PROVIDER stores one");
+    }
+    Ok(())
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new([("PROVIDER", Give::Stiff), ("SOURCE", Give::Soft), ("KEY", Give::Stiff)]);
+    for row in rows {
+        let source = row.source.clone().unwrap_or_else(|| format!("– ({})", row.variables.join(", ")));
+        table.row([row.provider.clone(), source, row.key.clone().unwrap_or_default()]);
+    }
+    table
+}

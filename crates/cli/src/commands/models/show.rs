@@ -1,0 +1,77 @@
+//! Shows everything that is known about one model.
+
+use clap::Args;
+use rooftree_protocol::{ErrorCode, Problem};
+use serde::Serialize;
+
+use super::{Row, dollars, short};
+use crate::{environment::Environment, minds::Minds, output};
+
+/// Options of `models show`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// provider/model, or a name that means one
+    #[arg(value_name = "MODEL")]
+    name: String,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints it.
+pub fn execute(arguments: &Arguments, minds: &Minds, environment: &Environment) -> Result<(), Problem> {
+    let resolved = minds.resolve(&arguments.name)?;
+    let choice = resolved.choice;
+    if !minds.catalog.providers().any(|name| name == choice.provider) {
+        // Opening says best what is wrong with a provider nobody knows.
+        minds.catalog.open(&choice)?;
+    }
+    let opened = minds.catalog.open(&choice);
+    let Some(facts) = minds.catalog.known().find(&choice.provider, &choice.model) else {
+        return Err(Problem::new(ErrorCode::InvalidArguments, format!("nothing is known about `{choice}`"))
+            .cause("it can be used all the same; its window and its price are not known")
+            .fix("describe it in models.toml: docs/models.md says how"));
+    };
+    if let Some(how) = resolved.how {
+        output::mention(environment, &how);
+    }
+    let row = Row::of(facts, opened.is_ok());
+    output::print(&if arguments.json { output::json_page(&row)? } else { page(&row, opened.err().as_ref()) })
+}
+
+fn page(row: &Row, missing: Option<&Problem>) -> String {
+    let also = if row.aliases.is_empty() { "–".to_owned() } else { row.aliases.join(", ") };
+    let price = match &row.price {
+        None => "not known: only tokens are counted".to_owned(),
+        Some(price) => {
+            let cached = |label: &str, price: Option<f64>| {
+                price.map_or_else(String::new, |price| format!(" · {label} {}", dollars(price)))
+            };
+            format!(
+                "in {} · out {}{}{} per million tokens",
+                dollars(price.input),
+                dollars(price.output),
+                cached("cache read", price.cache_read),
+                cached("cache write", price.cache_write),
+            )
+        }
+    };
+    let long = row.price.as_ref().and_then(|price| price.long.as_ref()).map_or_else(String::new, |long| {
+        let (input, output) = (dollars(long.input), dollars(long.output));
+        format!("  long         in {input} · out {output} for requests over {} tokens\n", long.over)
+    });
+    let tier = row.tier.map_or_else(|| "–".to_owned(), |tier| word(&tier));
+    let key = missing.map_or_else(|| "ready to be used".to_owned(), |problem| problem.message.clone());
+    format!(
+        "{}\n  also called  {also}\n  tier         {tier}\n  window       {}\n  output       {}\n  price        {price}\n{long}  can          {}\n  key          {key}\n",
+        row.id,
+        short(row.window),
+        short(row.output),
+        row.abilities(),
+    )
+}
+
+/// A word of the catalogue, spelled as in JSON.
+pub fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).unwrap_or_default().as_str().unwrap_or_default().to_owned()
+}

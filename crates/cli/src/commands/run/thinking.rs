@@ -1,0 +1,102 @@
+//! Which models a run thinks with, and whether what they say is recorded or comes from a recording.
+
+use rooftree_protocol::{ModelChoice, Problem};
+use rooftree_providers::{
+    Model,
+    cassette::{Player, Recorder},
+    catalog::Resolved,
+};
+
+use super::Arguments;
+use crate::{
+    environment::Environment,
+    minds::{self, Minds, Tape},
+    output,
+    settings::Settings,
+    terminal::wording::counted,
+};
+
+/// The models that were chosen, and what people should know about how.
+#[derive(Debug, Default)]
+pub struct Chosen {
+    /// The one named on the command line.
+    pub named: Option<ModelChoice>,
+    /// The one for whatever names none.
+    pub default: Option<ModelChoice>,
+    /// Those to turn to.
+    pub fallbacks: Vec<ModelChoice>,
+    pub remarks: Vec<String>,
+}
+
+/// The recording that is asked for.
+pub fn tape(arguments: &Arguments, environment: &Environment, settings: &Settings) -> Result<Tape, Problem> {
+    Ok(match (&arguments.record, &arguments.replay) {
+        (Some(file), _) => {
+            let names = minds::names(environment, settings)?;
+            Tape::Recording(Recorder::create(&environment.cwd.join(file), names)?)
+        }
+        (None, Some(file)) => {
+            let names = minds::names(environment, settings)?;
+            Tape::Playing(Player::open(&environment.cwd.join(file), names)?)
+        }
+        (None, None) => Tape::Off,
+    })
+}
+
+/// Understands the names of models. A recording knows which model it was made with.
+pub fn choose(
+    arguments: &Arguments,
+    settings: &Settings,
+    minds: &Minds,
+    tape: &Tape,
+) -> Result<Chosen, Problem> {
+    let mut chosen = Chosen::default();
+    let recorded = match tape {
+        Tape::Playing(player) => player.models().into_iter().next(),
+        Tape::Off | Tape::Recording(_) => None,
+    };
+    let named = arguments.model.clone().or(recorded);
+    chosen.named = named.map(|name| chosen.understood(minds.resolve(&name))).transpose()?;
+    if let Some(name) = minds::default_name(settings) {
+        match minds.resolve(&name) {
+            // A default that cannot be had does not matter while another one is used.
+            Err(_) if chosen.named.is_some() => {}
+            resolved => chosen.default = Some(chosen.understood(resolved)?),
+        }
+    }
+    for name in &settings.fallbacks {
+        let choice = chosen.understood(minds.resolve(name))?;
+        chosen.fallbacks.push(choice);
+    }
+    Ok(chosen)
+}
+
+impl Chosen {
+    fn understood(&mut self, resolved: Result<Resolved, Problem>) -> Result<ModelChoice, Problem> {
+        let Resolved { choice, how } = resolved?;
+        self.remarks.extend(how.filter(|how| !self.remarks.contains(how)));
+        Ok(choice)
+    }
+}
+
+/// A limit on money holds only as far as prices are known, and people should know.
+pub fn unpriced(model: &Model, max_cost: Option<f64>) -> Option<String> {
+    let is_paid = !matches!(model.choice.provider.as_str(), "scripted" | "demo");
+    (max_cost.is_some() && model.price.is_none() && is_paid).then(|| {
+        format!(
+            "the price of {} is not known: a limit on money counts only what its provider reports; \
+             write its price into models.toml",
+            model.choice
+        )
+    })
+}
+
+/// A replay that ended before its recording did is not the same work.
+pub fn tell_what_is_left(tape: &Tape, environment: &Environment) {
+    if let Tape::Playing(player) = tape
+        && player.left() > 0
+    {
+        let left = counted(player.left() as u64, "answer");
+        output::mention(environment, &format!("! {left} of the recording were not asked for"));
+    }
+}

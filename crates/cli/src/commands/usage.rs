@@ -1,0 +1,164 @@
+//! Adds up what was used: tokens and money, by agent, model, day or session.
+//!
+//! A fold over the journals, like everything else that is told about the past. What a fork inherited
+//! was paid for in the session it happened in, and counts there.
+
+use std::collections::BTreeMap;
+
+use clap::{Args, ValueEnum};
+use rooftree_protocol::{Event, EventBody, Problem, Session, Usage};
+use rooftree_store::{SessionFilter, Store};
+use serde::Serialize;
+
+use super::sessions::to_read;
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    listing::{self, Format, Listed, Output},
+    output,
+    table::{Give, Table},
+    terminal::wording::{model, money},
+};
+
+/// Events read at a time.
+const PAGE: usize = 2_000;
+
+/// Options of `usage`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// What to add up by
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    by: By,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What to add up by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum By {
+    Agent,
+    #[default]
+    Model,
+    /// In UTC
+    Day,
+    Session,
+}
+
+/// What one agent, model, day or session used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Row {
+    name: String,
+    replies: u64,
+    #[serde(flatten)]
+    usage: Usage,
+}
+
+impl Listed for Row {
+    fn id(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// Prints it.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let mut tally = Tally::default();
+    if let Some(store) = to_read(environment)? {
+        for deleted in [false, true] {
+            let filter = SessionFilter { deleted, ..SessionFilter::default() };
+            for session in store.sessions(filter).await.map_err(|error| error.problem())? {
+                add(&mut tally, arguments.by, &session, store.as_ref()).await?;
+            }
+        }
+    }
+    let mut rows = tally.rows(arguments.by);
+    if rows.len() > 1 && arguments.output.format == Format::Table {
+        rows.push(total(&rows));
+    }
+    listing::print(&rows, arguments.output.format, listing::look(environment), table)?;
+    if rows.is_empty() {
+        output::mention(environment, "nothing was used yet");
+    }
+    Ok(Exit::DONE)
+}
+
+async fn add(tally: &mut Tally, by: By, session: &Session, store: &dyn Store) -> Result<(), Problem> {
+    let mut after = 0;
+    loop {
+        let page = store.events(&session.id, after, PAGE).await.map_err(|error| error.problem())?;
+        page.iter()
+            .filter(|event| event.session == session.id)
+            .for_each(|event| tally.take(by, session, event));
+        match page.last().and_then(|event| event.id) {
+            Some(last) if page.len() == PAGE => after = last,
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// The sums so far, by name.
+#[derive(Default)]
+struct Tally(BTreeMap<String, Row>);
+
+impl Tally {
+    fn take(&mut self, by: By, session: &Session, event: &Event) {
+        let (thinker, usage, replies) = match &event.body {
+            EventBody::MessageCompleted(reply) => (reply.model.as_str(), reply.usage, 1),
+            EventBody::ContextCompacted(compaction) if compaction.usage.total() > 0 => {
+                (session.model.as_deref().unwrap_or("summaries"), compaction.usage, 0)
+            }
+            _ => return,
+        };
+        let name = match by {
+            By::Agent => event.agent.clone(),
+            By::Model => thinker.to_owned(),
+            By::Day => event.ts.to_string().chars().take(10).collect(),
+            By::Session => session.name.clone().unwrap_or_else(|| session.id.to_string()),
+        };
+        let empty = Row { name: name.clone(), replies: 0, usage: Usage::none() };
+        let row = self.0.entry(name).or_insert(empty);
+        row.replies += replies;
+        row.usage += usage;
+    }
+
+    /// The dearest first; days in their order.
+    fn rows(self, by: By) -> Vec<Row> {
+        let mut rows: Vec<Row> = self.0.into_values().collect();
+        if by != By::Day {
+            rows.sort_by(|one, other| {
+                let money = other.usage.cost_usd.total_cmp(&one.usage.cost_usd);
+                money.then(other.usage.total().cmp(&one.usage.total()))
+            });
+        }
+        rows
+    }
+}
+
+fn total(rows: &[Row]) -> Row {
+    rows.iter().fold(Row { name: "total".into(), replies: 0, usage: Usage::none() }, |mut sum, row| {
+        sum.replies += row.replies;
+        sum.usage += row.usage;
+        sum
+    })
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new([
+        ("NAME", Give::Soft),
+        ("REPLIES", Give::Spare),
+        ("READ", Give::Stiff),
+        ("CACHED", Give::Spare),
+        ("WRITTEN", Give::Stiff),
+        ("COST", Give::Stiff),
+    ]);
+    for Row { name, replies, usage } in rows {
+        table.row([
+            model(name),
+            replies.to_string(),
+            usage.input.to_string(),
+            usage.cache_read.to_string(),
+            usage.output.to_string(),
+            money(usage),
+        ]);
+    }
+    table
+}

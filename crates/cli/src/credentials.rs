@@ -1,0 +1,74 @@
+//! Where keys come from: a provider's usual variables, else `credentials.toml`, which only its owner may read.
+//!
+//! Keys are looked up when they are needed, never kept in settings, and never printed whole.
+
+mod file;
+mod key;
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use rooftree_protocol::Problem;
+
+pub use self::key::Key;
+use crate::environment::{Environment, variable};
+
+/// The keys there are.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    path: PathBuf,
+}
+
+/// A key and where it was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub key: Key,
+    pub source: Source,
+}
+
+/// Where a key was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// In this variable.
+    Variable(String),
+    /// In the file.
+    File,
+}
+
+impl Credentials {
+    /// Those of this user; nothing is read yet.
+    pub fn of(environment: &Environment) -> Self {
+        Self { path: environment.settings.with_file_name("credentials.toml") }
+    }
+
+    /// Where stored keys are.
+    pub fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
+    /// The key of an account: the first variable that is set, else the stored one.
+    pub fn find(&self, account: &str, variables: &[String]) -> Result<Option<Found>, Problem> {
+        let set = variables.iter().find_map(|name| Some((name, Key::new(variable(name)?)?)));
+        if let Some((name, key)) = set {
+            return Ok(Some(Found { key, source: Source::Variable(name.clone()) }));
+        }
+        Ok(self.stored()?.remove(account).map(|key| Found { key, source: Source::File }))
+    }
+
+    /// The stored keys, by account.
+    pub fn stored(&self) -> Result<BTreeMap<String, Key>, Problem> {
+        file::read(&self.path)
+    }
+
+    /// Stores a key, in place of the one that was there.
+    pub fn keep(&self, account: &str, key: Key) -> Result<(), Problem> {
+        file::change(&self.path, |keys| keys.insert(account.to_owned(), key)).map(|_| ())
+    }
+
+    /// Removes a stored key; says whether there was one.
+    pub fn forget(&self, account: &str) -> Result<bool, Problem> {
+        if !self.stored()?.contains_key(account) {
+            return Ok(false);
+        }
+        file::change(&self.path, |keys| keys.remove(account)).map(|removed| removed.is_some())
+    }
+}

@@ -1,0 +1,136 @@
+//! `credentials.toml`: read only if nobody else can read it, replaced as a whole, never half-written.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, ErrorKind, Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    path::Path,
+};
+
+use rooftree_protocol::{ErrorCode, Problem};
+use serde::{Deserialize, Serialize};
+
+use super::Key;
+use crate::wording::place;
+
+const HEADER: &str = "# Keys of model providers, kept by `rooftree auth`. Only you may read this file.\n\n";
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    #[serde(default)]
+    keys: BTreeMap<String, Key>,
+}
+
+/// The keys in a file; none if there is no file.
+pub fn read(path: &Path) -> Result<BTreeMap<String, Key>, Problem> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(BTreeMap::new());
+        }
+        Err(error) => return Err(cannot("read", path, &error)),
+    };
+    let mode = file.metadata().map_err(|error| cannot("read", path, &error))?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(Problem::new(ErrorCode::InvalidConfig, format!("{} is not private", place(path)))
+            .cause(format!(
+                "others may read or change it (mode {:03o}), so its keys are not used",
+                mode & 0o777
+            ))
+            .fix(format!("chmod 600 {}", path.display())));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(|error| cannot("read", path, &error))?;
+    // What the parser says would repeat the line, and the line may hold a key.
+    let content: Content = toml::from_str(&text).map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map_or(1, |before| before.matches('\n').count() + 1);
+        Problem::new(ErrorCode::InvalidConfig, format!("{}: line {line} cannot be read", place(path)))
+            .fix("write provider = \"key\" below [keys], or remove the line and use `rooftree auth set`")
+    })?;
+    Ok(content.keys.into_iter().filter_map(|(name, key)| Some((name, Key::new(key.reveal())?))).collect())
+}
+
+/// Changes the keys in a file.
+pub fn change<T>(path: &Path, change: impl FnOnce(&mut BTreeMap<String, Key>) -> T) -> Result<T, Problem> {
+    let failed = |error: &io::Error| cannot("write", path, error);
+    let directory = path.parent().unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| failed(&error))?;
+    // Two changes at once would lose one of them.
+    let alone = File::open(directory).map_err(|error| failed(&error))?;
+    alone.lock().map_err(|error| failed(&error))?;
+    let mut keys = read(path)?;
+    let changed = change(&mut keys);
+    let text = toml::to_string(&Content { keys })
+        .map_err(|_| Problem::new(ErrorCode::Internal, "cannot spell the keys as TOML"))?;
+    replace(path, &format!("{HEADER}{text}")).map_err(|error| failed(&error))?;
+    Ok(changed)
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let new = path.with_extension("toml.new");
+    // What a crash left behind may have another mode.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, path)
+}
+
+fn cannot(what: &str, path: &Path, error: &io::Error) -> Problem {
+    Problem::new(ErrorCode::InvalidConfig, format!("cannot {what} {}", place(path))).cause(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str) -> Key {
+        Key::new(text).unwrap()
+    }
+
+    #[test]
+    fn keys_are_kept_in_a_private_file() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("new/credentials.toml");
+        assert!(read(&path).unwrap().is_empty());
+        change(&path, |keys| keys.insert("openai".into(), key("sk-1"))).unwrap();
+        change(&path, |keys| keys.insert("groq".into(), key("gsk \"2\""))).unwrap();
+        let keys = read(&path).unwrap();
+        assert_eq!((keys["openai"].reveal(), keys["groq"].reveal()), ("sk-1", "gsk \"2\""));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_file_others_can_read_is_refused_with_a_way_out() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("credentials.toml");
+        for mode in [0o640, 0o604, 0o620] {
+            fs::write(&path, "[keys]\nopenai = 'sk-1'\n").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let problem = read(&path).unwrap_err();
+            assert!(problem.fix.unwrap().starts_with("chmod 600 "), "{mode:o}");
+            assert!(change(&path, |_| ()).is_err(), "a change would bless what is in it");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_repeated() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("credentials.toml");
+        for text in ["[keys]\nopenai = sk-secret-secret\n", "[keys]\n[keys.openai]\na = 'sk-secret-secret'\n"]
+        {
+            replace(&path, text).unwrap();
+            let problem = read(&path).unwrap_err();
+            assert!(
+                problem.message.contains("line ") && !format!("{problem:?}").contains("secret-s"),
+                "{problem:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The models agents can think with: every provider, with the names people use for models.
+
+use std::{fs, io::ErrorKind, path::PathBuf, sync::Arc};
+
+use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
+use rooftree_providers::{
+    Catalog,
+    cassette::{Names, Player, Recorder},
+    catalog::{Known, Opener, Resolved},
+    external, scripted,
+};
+use rooftree_runtime::{Clock, SystemClock};
+
+use crate::{
+    credentials::Credentials,
+    environment::{Environment, variable},
+    providers::{self, Connections, Need, Profile},
+    scenario,
+    settings::Settings,
+};
+
+/// Other agents' programs that answer as models.
+pub const PROGRAMS: [&external::Program; 3] = [&external::CLAUDE, &external::CODEX, &external::PI];
+
+/// All of it. Nothing is connected and no key is read until a model is opened.
+pub struct Minds {
+    pub catalog: Catalog,
+    pub profiles: Vec<Profile>,
+    pub credentials: Credentials,
+    pub connections: Connections,
+    aliases: std::collections::BTreeMap<String, String>,
+    cwd: PathBuf,
+}
+
+/// What happens to the traffic with models.
+#[derive(Clone, Default)]
+pub enum Tape {
+    /// Nothing.
+    #[default]
+    Off,
+    /// It is written down.
+    Recording(Recorder),
+    /// It comes from a recording.
+    Playing(Player),
+}
+
+impl Minds {
+    /// Those the settings know.
+    pub fn of(environment: &Environment, settings: &Settings) -> Result<Self, Problem> {
+        Self::taped(environment, settings, &Tape::Off)
+    }
+
+    /// The same, recorded or played.
+    pub fn taped(environment: &Environment, settings: &Settings, tape: &Tape) -> Result<Self, Problem> {
+        let (profiles, credentials) = (providers::profiles(settings)?, Credentials::of(environment));
+        let (connections, known) = (Connections::default(), Arc::new(known(environment)?));
+        let sleeper: scripted::Sleeper = Arc::new(|pause| SystemClock.sleep(pause));
+        let mut openers = vec![
+            ("scripted".to_owned(), scripted::opener(&environment.cwd, sleeper.clone())),
+            (scenario::PROVIDER.to_owned(), scenario::opener(sleeper)),
+        ];
+        openers.extend(PROGRAMS.map(|program| {
+            (program.name.to_owned(), external::opener(program, external::Options::default()))
+        }));
+        openers.extend(profiles.iter().map(|profile| {
+            let (credentials, connections) = (credentials.clone(), connections.clone());
+            (
+                profile.name.clone(),
+                providers::opener(profile.clone(), credentials, connections, known.clone()),
+            )
+        }));
+        let catalog = tape.wound(openers).into_iter();
+        let catalog = catalog.fold(Catalog::default(), |catalog, (name, opener)| catalog.with(name, opener));
+        let catalog = catalog.knowing(known);
+        let (aliases, cwd) = (settings.aliases.clone(), environment.cwd.clone());
+        Ok(Self { catalog, profiles, credentials, connections, aliases, cwd })
+    }
+
+    /// Which model a name means, and how it was understood.
+    pub fn resolve(&self, text: &str) -> Result<Resolved, Problem> {
+        let usable = || self.usable().into_iter().map(|profile| profile.name.clone()).collect();
+        let resolved = providers::resolve(text, &self.catalog, &self.aliases, usable)?;
+        Ok(Resolved { choice: self.with_whole_path(resolved.choice), ..resolved })
+    }
+
+    /// The providers over HTTP that have a key. One whose key cannot be read has none.
+    pub fn usable(&self) -> Vec<&Profile> {
+        let has_key = |profile: &&Profile| matches!(profile.key(&self.credentials), Ok(Some(_)));
+        self.profiles.iter().filter(|profile| profile.need != Need::Nothing).filter(has_key).collect()
+    }
+
+    /// A session remembers its model; a script must be found again from any other directory.
+    fn with_whole_path(&self, mut model: ModelChoice) -> ModelChoice {
+        if model.provider == "scripted" {
+            let path = self.cwd.join(&model.model);
+            model.model = path.canonicalize().unwrap_or(path).to_string_lossy().into_owned();
+        }
+        model
+    }
+}
+
+impl Tape {
+    fn wound(&self, openers: Vec<(String, Opener)>) -> Vec<(String, Opener)> {
+        match self {
+            Self::Off => openers,
+            Self::Recording(recorder) => {
+                openers.into_iter().map(|(name, opener)| (name, recorder.opener(opener))).collect()
+            }
+            Self::Playing(player) => {
+                let recorded = player.models();
+                let recorded = recorded.iter().filter_map(|model| model.parse::<ModelChoice>().ok());
+                let names =
+                    openers.into_iter().map(|(name, _)| name).chain(recorded.map(|model| model.provider));
+                names.map(|name| (name, player.opener())).collect()
+            }
+        }
+    }
+}
+
+/// What a recording writes by name, and what it must not write at all.
+pub fn names(environment: &Environment, settings: &Settings) -> Result<Names, Problem> {
+    let names = Names::default().naming("cwd", environment.cwd.to_string_lossy());
+    let credentials = Credentials::of(environment);
+    providers::profiles(settings)?.iter().try_fold(names, |names, profile| {
+        Ok(match profile.key(&credentials)? {
+            Some(found) => names.hiding(&format!("key of {}", profile.account), found.key.reveal()),
+            None => names,
+        })
+    })
+}
+
+/// The model that is used when none is named: the variables' or else the settings', as written.
+pub fn default_name(settings: &Settings) -> Option<String> {
+    let set = variable("ROOFTREE_MODEL").or_else(|| variable("ROOFTREE_DEFAULT_MODEL"));
+    set.or_else(|| settings.model.clone())
+}
+
+/// What we know about models, and what the user's `models.toml` says about them.
+fn known(environment: &Environment) -> Result<Known, Problem> {
+    let path = environment.settings.with_file_name("models.toml");
+    match fs::read_to_string(&path) {
+        Ok(text) => Known::built_in().adding(&path.display().to_string(), &text),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(Known::built_in())
+        }
+        Err(error) => Err(Problem::new(ErrorCode::InvalidConfig, format!("cannot read {}", path.display()))
+            .cause(error.to_string())),
+    }
+}

@@ -1,0 +1,104 @@
+//! Opens a provider's models: with its key, over connections that all providers share.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_providers::{
+    Model, anthropic,
+    catalog::{Known, Opener, Price},
+    gemini,
+    http::{Client, Secret, Timeouts},
+    openai::{Endpoint, chat, responses},
+};
+
+use super::{Need, Profile, Wire};
+use crate::{
+    credentials::{Credentials, Source},
+    settings::Waits,
+    wording::place,
+};
+
+/// The variable whose token is shown differently than a key.
+const BEARER: &str = "ANTHROPIC_AUTH_TOKEN";
+
+/// The connections of this process, set up when somebody first needs one.
+#[derive(Clone, Default)]
+pub struct Connections(Arc<Mutex<Option<Client>>>);
+
+impl Connections {
+    /// A client that waits as long as this. Whoever wants to wait differently for a connection gets
+    /// a pool of their own, because the pool makes connections.
+    pub fn client(&self, waits: Waits) -> Result<Client, Problem> {
+        let usual = Timeouts::default();
+        let timeouts = Timeouts {
+            connect: waits.connect.unwrap_or(usual.connect),
+            first_byte: waits.first_byte.unwrap_or(usual.first_byte),
+            between_events: waits.between_events.unwrap_or(usual.between_events),
+            total: waits.total.unwrap_or(usual.total),
+        };
+        if timeouts.connect != usual.connect {
+            return Client::new(timeouts);
+        }
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let client = match shared.as_ref() {
+            Some(client) => client.clone(),
+            None => shared.insert(Client::new(usual)?).clone(),
+        };
+        Ok(client.with_timeouts(timeouts))
+    }
+}
+
+/// How the catalog opens a provider's models.
+pub fn opener(
+    profile: Profile,
+    credentials: Credentials,
+    connections: Connections,
+    known: Arc<Known>,
+) -> Opener {
+    Arc::new(move |choice| {
+        let found = profile.key(&credentials)?;
+        if found.is_none() && profile.need == Need::Key {
+            return Err(missing_key(&profile, &credentials));
+        }
+        let is_bearer = found.is_some_and(|found| found.source == Source::Variable(BEARER.into()));
+        let client = connections.client(profile.waits)?;
+        let (key, base_url) = (secret(&profile, &credentials), profile.base_url.clone());
+        let endpoint = |key| Endpoint { key, ..Endpoint::new(&profile.name, &profile.base_url) };
+        let open = match profile.wire {
+            Wire::Anthropic => {
+                let usual = anthropic::Options { base_url, ..anthropic::Options::new(client, key) };
+                let scheme =
+                    if is_bearer { anthropic::KeyScheme::Bearer } else { anthropic::KeyScheme::ApiKey };
+                anthropic::opener(anthropic::Options { scheme, ..usual })
+            }
+            Wire::Gemini => gemini::opener(gemini::Options { base_url, ..gemini::Options::new(client, key) }),
+            Wire::Responses => responses::opener(client, endpoint(key), known.clone()),
+            Wire::Chat(dialect) => chat::opener(client, endpoint(key), dialect),
+        };
+        let model = open(choice)?;
+        Ok(match profile.need {
+            Need::Nothing => Model { price: Some(Price::FREE), ..model },
+            Need::Key | Need::Perhaps => model,
+        })
+    })
+}
+
+/// The key, looked up again for each request: it may change while a program runs for days.
+fn secret(profile: &Profile, credentials: &Credentials) -> Secret {
+    let (profile, credentials) = (profile.clone(), credentials.clone());
+    Secret::from_fn(move || {
+        let found = profile.key(&credentials).ok().flatten()?;
+        Some(found.key.reveal().to_owned())
+    })
+}
+
+/// There is no key: where it was looked for, and what to do.
+pub fn missing_key(profile: &Profile, credentials: &Credentials) -> Problem {
+    let file = place(credentials.path());
+    Problem::new(ErrorCode::Unauthorized, format!("there is no key for {}", profile.title))
+        .cause(format!("looked at {} and {file}", profile.variables.join(", ")))
+        .fix(format!(
+            "rooftree auth login {}   stores one\nrooftree demo   shows it at work without a key",
+            profile.account
+        ))
+}

@@ -1,0 +1,135 @@
+//! An answer as JSON: a whole reply, or why there was none.
+
+use std::time::Duration;
+
+use rooftree_protocol::{
+    Problem, Usage,
+    event::{NoticeLevel, ReplyPart, StopReason},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Reply};
+
+/// Everything that came of a question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Answered {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) notes: Vec<Note>,
+    #[serde(flatten)]
+    pub(super) answer: Answer,
+}
+
+/// What was told while the answer came; the journal keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Note {
+    pub(super) level: NoticeLevel,
+    pub(super) code: String,
+    pub(super) message: String,
+}
+
+/// What came of a question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Answer {
+    Reply {
+        parts: Vec<ReplyPart>,
+        stop: StopReason,
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        dropped: Vec<String>,
+    },
+    Failure(Failure),
+}
+
+/// The classes of failures, as the file spells them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(super) enum Failure {
+    RateLimited { retry_after_ms: Option<u64> },
+    Overloaded { retry_after_ms: Option<u64> },
+    TooLong { limit: Option<u64> },
+    Unauthorized { words: String },
+    Refused { words: String },
+    Broken { words: String },
+    Exhausted { words: String },
+    Unusable { problem: Problem },
+}
+
+impl Answer {
+    pub(super) fn of_reply(reply: &Reply) -> Self {
+        let Reply { parts, stop, usage, request, dropped } = reply.clone();
+        Self::Reply { parts, stop, usage, request, dropped }
+    }
+
+    pub(super) fn of_error(error: &Error) -> Self {
+        let milliseconds =
+            |wait: Option<Duration>| wait.map(|wait| wait.as_millis().try_into().unwrap_or(u64::MAX));
+        Self::Failure(match error.clone() {
+            Error::RateLimited { retry_after } => {
+                Failure::RateLimited { retry_after_ms: milliseconds(retry_after) }
+            }
+            Error::Overloaded { retry_after } => {
+                Failure::Overloaded { retry_after_ms: milliseconds(retry_after) }
+            }
+            Error::TooLong { limit } => Failure::TooLong { limit },
+            Error::Unauthorized(words) => Failure::Unauthorized { words },
+            Error::Refused(words) => Failure::Refused { words },
+            Error::Broken(words) => Failure::Broken { words },
+            Error::Exhausted(words) => Failure::Exhausted { words },
+            Error::Unusable(problem) => Failure::Unusable { problem: *problem },
+        })
+    }
+
+    pub(super) fn into_result(self) -> Result<Reply, Error> {
+        match self {
+            Self::Reply { parts, stop, usage, request, dropped } => {
+                Ok(Reply { parts, stop, usage, request, dropped })
+            }
+            Self::Failure(failure) => Err(failure.into_error()),
+        }
+    }
+}
+
+impl Failure {
+    fn into_error(self) -> Error {
+        let wait = |milliseconds: Option<u64>| milliseconds.map(Duration::from_millis);
+        match self {
+            Self::RateLimited { retry_after_ms } => Error::RateLimited { retry_after: wait(retry_after_ms) },
+            Self::Overloaded { retry_after_ms } => Error::Overloaded { retry_after: wait(retry_after_ms) },
+            Self::TooLong { limit } => Error::TooLong { limit },
+            Self::Unauthorized { words } => Error::Unauthorized(words),
+            Self::Refused { words } => Error::Refused(words),
+            Self::Broken { words } => Error::Broken(words),
+            Self::Exhausted { words } => Error::Exhausted(words),
+            Self::Unusable { problem } => Error::Unusable(Box::new(problem)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rooftree_protocol::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn every_failure_survives_the_file() {
+        let errors = [
+            Error::RateLimited { retry_after: Some(Duration::from_millis(1_500)) },
+            Error::Overloaded { retry_after: None },
+            Error::TooLong { limit: Some(8_192) },
+            Error::Unauthorized("a".into()),
+            Error::Refused("b".into()),
+            Error::Broken("c".into()),
+            Error::Exhausted("d".into()),
+            Error::Unusable(Box::new(Problem::new(ErrorCode::InvalidConfig, "e").fix("f"))),
+        ];
+        for error in errors {
+            let line = serde_json::to_string(&Answer::of_error(&error)).unwrap();
+            let read: Answer = serde_json::from_str(&line).unwrap();
+            assert_eq!(read.into_result().unwrap_err(), error);
+        }
+    }
+}

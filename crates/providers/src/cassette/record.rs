@@ -1,0 +1,209 @@
+//! Writes down every question and what came of it.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures::{StreamExt, stream};
+use rooftree_protocol::{ErrorCode, ModelChoice, Problem, SessionId};
+use serde_json::{Map, Value, json};
+
+use super::{
+    answer::{Answer, Answered, Note},
+    line::{self, Line, Opened},
+    names::{Names, Order},
+    question,
+};
+use crate::{Chunk, Error, Model, Provider, ReplyStream, Request, catalog::Opener};
+
+/// A recording being made. Clones write to the same file.
+#[derive(Clone)]
+pub struct Recorder {
+    tape: Arc<Tape>,
+    names: Arc<Names>,
+}
+
+struct Tape {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    file: Option<File>,
+    written: usize,
+    opened: HashSet<String>,
+    /// The last question of each conversation, and its place: the next one builds on it.
+    last: HashMap<(SessionId, Arc<str>), (usize, Value)>,
+}
+
+impl Recorder {
+    /// Prepares a new file, which is made with its first line; one that is there stays as it is.
+    pub fn create(path: &Path, names: Names) -> Result<Self, Problem> {
+        let cannot =
+            || Problem::new(ErrorCode::InvalidArguments, format!("cannot record to {}", path.display()));
+        if path.exists() {
+            return Err(cannot()
+                .cause("there is such a file already")
+                .fix("name another file, or remove that one"));
+        }
+        if path.parent().is_some_and(|directory| !directory.as_os_str().is_empty() && !directory.is_dir()) {
+            return Err(cannot().cause("there is no such directory"));
+        }
+        let tape = Tape { path: path.to_owned(), state: Mutex::default() };
+        Ok(Self { tape: Arc::new(tape), names: Arc::new(names) })
+    }
+
+    /// Opens the same models, and writes down what they are asked.
+    pub fn opener(&self, inner: Opener) -> Opener {
+        let recorder = self.clone();
+        Arc::new(move |choice| {
+            let model = inner(choice)?;
+            recorder.note_opened(&model).map_err(|error| error.problem())?;
+            let provider = Recording {
+                choice: choice.clone(),
+                inner: model.provider.clone(),
+                recorder: recorder.clone(),
+            };
+            Ok(Model { provider: Arc::new(provider), ..model })
+        })
+    }
+
+    fn note_opened(&self, model: &Model) -> Result<(), Error> {
+        let mut name = json!(model.choice.to_string());
+        Order::new(&self.names).hide(&mut name);
+        let name = name.as_str().unwrap_or_default().to_owned();
+        self.tape.write(|state| {
+            if !state.opened.insert(name.clone()) {
+                return Ok(());
+            }
+            let Model { window, output, price, .. } = model.clone();
+            state.line(&Line::Model(Opened { model: name, window, output, price }))
+        })
+    }
+}
+
+impl Tape {
+    fn write(&self, write: impl FnOnce(&mut State) -> io::Result<()>) -> Result<(), Error> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // A recording with a hole in it is worth nothing, so the run ends here.
+        state
+            .begin(&self.path)
+            .and_then(|()| write(&mut state))
+            .map_err(|error| Error::Exhausted(format!("cannot record to {}: {error}", self.path.display())))
+    }
+}
+
+impl State {
+    fn begin(&mut self, path: &Path) -> io::Result<()> {
+        if self.file.is_some() {
+            return Ok(());
+        }
+        self.file = Some(OpenOptions::new().write(true).create_new(true).open(path)?);
+        self.line(&Line::Cassette { v: line::VERSION })
+    }
+
+    fn line(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.file.as_mut().map_or(Ok(()), |file| file.write_all(&text))
+    }
+
+    fn exchange(&mut self, asked: Asked, answer: Value) -> io::Result<()> {
+        let (base, kept, request) = match self.last.get(&asked.conversation) {
+            Some((place, before)) => {
+                let (kept, new) = line::added(before, &asked.question);
+                (Some(*place), kept, new)
+            }
+            None => (None, 0, asked.question.as_object().cloned().unwrap_or_else(Map::new)),
+        };
+        self.line(&Line::Exchange { base, kept, request, answer })?;
+        self.last.insert(asked.conversation, (self.written, asked.question));
+        self.written += 1;
+        Ok(())
+    }
+}
+
+/// A provider whose questions and answers are written down.
+pub struct Recording {
+    choice: ModelChoice,
+    inner: Arc<dyn Provider>,
+    recorder: Recorder,
+}
+
+/// A question that has no answer yet.
+struct Asked {
+    conversation: (SessionId, Arc<str>),
+    question: Value,
+}
+
+impl Provider for Recording {
+    fn stream(&self, request: Request) -> ReplyStream {
+        let mut question = question::spell(&self.choice, &request);
+        let conversation = (request.session.clone(), request.agent.clone());
+        let (inner, recorder) = (self.inner.stream(request), self.recorder.clone());
+        let mut order = Order::new(&recorder.names);
+        order.hide(&mut question);
+        let listening = Listening {
+            inner,
+            recorder,
+            order,
+            notes: Vec::new(),
+            asked: Some(Asked { conversation, question }),
+        };
+        stream::unfold(listening, Listening::next).boxed()
+    }
+}
+
+/// An answer that is being listened to.
+struct Listening {
+    inner: ReplyStream,
+    recorder: Recorder,
+    order: Order,
+    notes: Vec<Note>,
+    /// Taken when the answer is complete.
+    asked: Option<Asked>,
+}
+
+impl Listening {
+    /// The next piece. What nobody listens to until its end is not written down.
+    async fn next(mut self) -> Option<(Result<Chunk, Error>, Self)> {
+        let asked = self.asked.take()?;
+        let piece = match self.inner.next().await {
+            Some(piece) => piece,
+            None => Err(Error::Broken("the stream ended early".into())),
+        };
+        let answer = match &piece {
+            Ok(Chunk::Reply(reply)) => Answer::of_reply(reply),
+            Err(error) => Answer::of_error(error),
+            Ok(chunk) => {
+                self.notes.extend(note(chunk));
+                self.asked = Some(asked);
+                return Some((piece, self));
+            }
+        };
+        let kept = self.keep(asked, answer);
+        Some((kept.and(piece), self))
+    }
+
+    fn keep(&mut self, asked: Asked, answer: Answer) -> Result<(), Error> {
+        let answered = Answered { notes: std::mem::take(&mut self.notes), answer };
+        let mut answer = serde_json::to_value(answered)
+            .map_err(|error| Error::Exhausted(format!("cannot spell an answer: {error}")))?;
+        self.order.hide_known(&mut answer);
+        self.recorder.tape.write(|state| state.exchange(asked, answer))
+    }
+}
+
+fn note(chunk: &Chunk) -> Option<Note> {
+    match chunk {
+        Chunk::Note { level, code, message } => {
+            Some(Note { level: *level, code: code.clone().into_owned(), message: message.clone() })
+        }
+        _ => None,
+    }
+}

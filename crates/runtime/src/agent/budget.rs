@@ -1,0 +1,37 @@
+//! Ends a run before the question that would cost more than is left of its money.
+//!
+//! What a question will cost is known only afterwards, so it is estimated: what is read, at the
+//! price of reading, and an answer as long as those before it. A model whose price is not known
+//! counts with what its provider reports, and is stopped after the fact.
+
+use rooftree_protocol::{EventBody, Usage, event::NoticeLevel};
+use rooftree_providers::Model;
+
+use super::{Agent, limits::End, prompt};
+
+/// Tokens of an answer when none has come yet.
+const FIRST_ANSWER: u64 = 500;
+
+/// Says that the run must end, and why, if the next question does not fit its budget.
+pub(super) fn exhausted(agent: &mut Agent, model: &Model) -> Option<End> {
+    let allowed = agent.kit.limits.max_cost_usd?;
+    let run = agent.history.run()?;
+    let spent = run.usage.cost_usd;
+    let answer = run.usage.output.checked_div(u64::from(run.turns)).unwrap_or(FIRST_ANSWER);
+    let question =
+        Usage { input: agent.window.tokens(prompt::estimate(agent)), output: answer, ..Usage::default() };
+    let next = model.charge(question).cost_usd;
+    let is_something_left = spent < allowed || spent == 0.0;
+    if is_something_left && spent + next <= allowed {
+        return None;
+    }
+    agent.note(EventBody::Notice {
+        level: NoticeLevel::Warning,
+        code: "budget".into(),
+        message: format!(
+            "${spent:.4} of ${allowed:.4} are spent, and the next question would cost about ${next:.4}."
+        ),
+        hint: Some("send another message to go on, or raise --max-cost".into()),
+    });
+    Some(End::Budget)
+}
