@@ -14,3 +14,4 @@ mod retry;
 mod sessions;
 mod steer;
 mod todos;
+mod wires;
