@@ -5,6 +5,7 @@
 
 mod counts;
 pub mod needs;
+mod sdk;
 mod step;
 mod summary;
 

@@ -39,6 +39,10 @@ pub struct Plan {
     pub window: Option<u64>,
     /// Something else that answers instead of the script.
     pub provider: Option<MakeProvider>,
+    /// More providers, each with models of its own.
+    pub catalog: Catalog,
+    /// The model of sessions that name none; the script if absent.
+    pub default_model: Option<ModelChoice>,
     /// Models to turn to.
     pub fallbacks: Vec<ModelChoice>,
     /// Turns per run.
@@ -63,6 +67,8 @@ impl Plan {
             asking: Asking::Nobody,
             window: None,
             provider: None,
+            catalog: Catalog::default(),
+            default_model: None,
             fallbacks: Vec::new(),
             max_turns: None,
             run_timeout: None,
@@ -108,13 +114,15 @@ impl Plan {
             Some(make) => make(clock.clone()),
             None => Arc::new(model.clone()),
         };
-        let catalog = Catalog::default().with(
+        let catalog = self.catalog.with(
             "scripted",
             Arc::new(move |choice| {
                 let price = price.clone();
                 Ok(Model { window, price, ..Model::new(choice, answering.clone()) })
             }),
         );
+        let story = || "scripted/story".parse().expect("a model name");
+        let default_model = self.default_model.unwrap_or_else(story);
         let drawing = clock.clone();
         let runtime = Runtime::start(Options {
             store,
@@ -125,7 +133,7 @@ impl Plan {
             definitions: self.definitions,
             policy: self.policy,
             asking: self.asking,
-            default_model: Some("scripted/story".parse().expect("a model name")),
+            default_model: Some(default_model),
             fallbacks: self.fallbacks,
             max_turns: self.max_turns,
             run_timeout: self.run_timeout,

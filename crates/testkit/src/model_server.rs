@@ -12,6 +12,7 @@
 
 pub mod anthropic;
 mod delivery;
+mod file;
 pub mod gemini;
 pub mod openai_chat;
 pub mod openai_responses;
@@ -34,6 +35,7 @@ use serde_json::Value;
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 pub use delivery::{Delivery, End, Pieces};
+pub use file::answers;
 pub use script::{Answer, Block, Failure, Saying, Stop, fail, say};
 
 /// How a vendor spells answers.

@@ -9,20 +9,41 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 /// A program and the Debian package that brings it.
-struct Need {
-    program: &'static str,
-    package: &'static str,
+pub struct Need {
+    pub program: &'static str,
+    /// Arguments with which it succeeds only if the package is whole; none if being there is enough.
+    pub proof: &'static [&'static str],
+    pub package: &'static str,
 }
 
-/// Grows with the tests that need more, and only with them.
-const NEEDS: &[Need] = &[Need { program: "bash", package: "bash" }];
+impl Need {
+    fn is_met(&self) -> bool {
+        is_on_path(self.program) && (self.proof.is_empty() || self.is_proven())
+    }
+
+    fn is_proven(&self) -> bool {
+        let mut command = Command::new(self.program);
+        let tried = command.args(self.proof).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        tried.is_ok_and(|status| status.success())
+    }
+}
+
+/// What all steps need. Grows with the tests that need more, and only with them; what one slow step
+/// needs stands with that step.
+const NEEDS: &[Need] = &[Need { program: "bash", proof: &[], package: "bash" }];
 
 /// Parts of the toolchain that some installations leave out.
 const COMPONENTS: &[&str] = &["rustfmt", "clippy"];
 
 /// Makes sure that everything is there, or says what to install.
 pub fn provide() -> Result<()> {
-    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !is_on_path(need.program)).collect();
+    provide_these(NEEDS)?;
+    COMPONENTS.iter().try_for_each(|component| provide_component(component))
+}
+
+/// Makes sure that these are there, or says what to install.
+pub fn provide_these(needs: &[Need]) -> Result<()> {
+    let missing: Vec<&Need> = needs.iter().filter(|need| !need.is_met()).collect();
     let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
     if !packages.is_empty() {
         if !is_root() || !is_on_path("apt-get") {
@@ -30,7 +51,7 @@ pub fn provide() -> Result<()> {
         }
         install(&packages)?;
     }
-    COMPONENTS.iter().try_for_each(|component| provide_component(component))
+    Ok(())
 }
 
 /// Installs a program that something is better with, where that is possible.
@@ -97,5 +118,12 @@ mod tests {
     fn a_program_is_looked_for_on_the_path() {
         assert!(is_on_path("cargo"));
         assert!(!is_on_path("no-such-program-anywhere"));
+    }
+
+    #[test]
+    fn a_program_that_lacks_a_part_is_not_enough() {
+        let need = |proof| Need { program: "cargo", proof, package: "cargo" };
+        assert!(need(&[]).is_met() && need(&["--version"]).is_met());
+        assert!(!need(&["no-such-subcommand"]).is_met());
     }
 }

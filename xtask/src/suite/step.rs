@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use super::{INSIDE, counts::Counts};
+use super::{INSIDE, counts::Counts, sdk};
 use crate::{repository::Repository, tidy};
 
 /// Whether `--quick` leaves a step out.
@@ -37,6 +37,8 @@ enum Work {
     Cargo(&'static [&'static str]),
     /// The same, with its `test result:` lines counted.
     CargoTest(&'static [&'static str]),
+    /// The vendors' own programs against our model servers.
+    Sdk,
 }
 
 /// What every step is unless its row says otherwise.
@@ -69,6 +71,14 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "sdk",
+        work: Work::Sdk,
+        speed: Speed::Slow,
+        after: Some("build"),
+        lies_at: &["crates/testkit/sdk/run.py"],
+        ..PLAIN
+    },
+    Step {
         name: "doc",
         work: Work::Cargo(&["doc", "--no-deps", "-p", "rooftree-protocol", "-p", "rooftree-runtime"]),
         speed: Speed::Slow,
@@ -83,6 +93,7 @@ impl Step {
         match self.work {
             Work::Tidy => "cargo xtask tidy".to_owned(),
             Work::Cargo(arguments) | Work::CargoTest(arguments) => format!("cargo {}", arguments.join(" ")),
+            Work::Sdk => sdk::SPELLED.to_owned(),
         }
     }
 
@@ -100,11 +111,12 @@ impl Step {
                 Ok(cargo(repository, arguments).status().context("start cargo")?.success())
             }
             Work::CargoTest(arguments) => counted(cargo(repository, arguments), counts),
+            Work::Sdk => sdk::perform(repository, counts),
         }
     }
 }
 
-fn cargo(repository: &Repository, arguments: &[&str]) -> Command {
+pub(super) fn cargo(repository: &Repository, arguments: &[&str]) -> Command {
     let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
     command.args(arguments).current_dir(repository.root()).env(INSIDE, "1");
@@ -115,13 +127,13 @@ fn cargo(repository: &Repository, arguments: &[&str]) -> Command {
 }
 
 /// Shows what the command says as it says it, and counts tests on the way.
-fn counted(mut command: Command, counts: &mut Counts) -> Result<bool> {
-    let mut child = command.stdout(Stdio::piped()).spawn().context("start cargo")?;
+pub(super) fn counted(mut command: Command, counts: &mut Counts) -> Result<bool> {
+    let mut child = command.stdout(Stdio::piped()).spawn().context("start the tests")?;
     for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(|reader| reader.split(b'\n')) {
         let line = line.context("read what the tests say")?;
         let line = String::from_utf8_lossy(&line);
         println!("{line}");
         counts.read(&line);
     }
-    Ok(child.wait().context("wait for cargo")?.success())
+    Ok(child.wait().context("wait for the tests")?.success())
 }

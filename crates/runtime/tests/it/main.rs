@@ -16,3 +16,4 @@ mod retry;
 mod sessions;
 mod steer;
 mod todos;
+mod wires;

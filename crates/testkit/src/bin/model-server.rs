@@ -1,0 +1,63 @@
+//! A testkit model server as a program, so that software nobody here wrote can talk to it.
+//!
+//! `model-server WIRE SCRIPT.json` prints its address on one line, then one line of JSON for each question
+//! it has answered when its standard input closes. The script is described in `model_server/file.rs`.
+
+use std::{env, error::Error, fs, io, process::ExitCode};
+
+use rooftree_testkit::model_server::{
+    Asked, ModelServer, Wire, answers, anthropic, gemini, openai_chat, openai_responses,
+};
+use serde_json::json;
+use tokio::io::AsyncReadExt;
+
+/// The wires it speaks.
+const WIRES: &[(&str, Wire)] = &[
+    ("anthropic", anthropic::WIRE),
+    ("gemini", gemini::WIRE),
+    ("openai-chat", openai_chat::WIRE),
+    ("openai-responses", openai_responses::WIRE),
+];
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let served = match arguments.as_slice() {
+        [wire, script] => serve(wire, script).await,
+        _ => Err("usage: model-server WIRE SCRIPT.json".into()),
+    };
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+async fn serve(wire: &str, script: &str) -> Result<(), Box<dyn Error>> {
+    let Some((_, wire)) = WIRES.iter().find(|(name, _)| *name == wire) else {
+        let known: Vec<&str> = WIRES.iter().map(|(name, _)| *name).collect();
+        return Err(format!("there is no wire `{wire}`; there is: {}", known.join(", ")).into());
+    };
+    let text = fs::read_to_string(script).map_err(|error| format!("read {script}: {error}"))?;
+    let answers = answers(&text).map_err(|error| format!("understand {script}: {error}"))?;
+    let server = ModelServer::start(*wire, answers).await;
+    println!("{}", server.url());
+    until_closed().await?;
+    for asked in server.requests() {
+        println!("{}", told(&asked));
+    }
+    Ok(())
+}
+
+/// Waits until whoever started it closes its standard input or is gone.
+async fn until_closed() -> io::Result<()> {
+    let mut ignored = [0; 64];
+    while tokio::io::stdin().read(&mut ignored).await? > 0 {}
+    Ok(())
+}
+
+fn told(asked: &Asked) -> serde_json::Value {
+    json!({"path": asked.path, "body": asked.json()})
+}
