@@ -8,8 +8,14 @@ use crate::{finding::Finding, repository::Repository};
 const LOOP: &str = "crates/runtime/src/agent/run.rs";
 const LONGEST: usize = 120;
 
-/// Who may ask a model: the loop, the one function it asks through, and compaction.
-const ASKERS: &[&str] = &[LOOP, "crates/runtime/src/agent/ask.rs", "crates/runtime/src/agent/compaction.rs"];
+/// Who may ask a model: the loop, the one function it asks through, compaction, and the doctor,
+/// who wants to know whether it answers at all.
+const ASKERS: &[&str] = &[
+    LOOP,
+    "crates/runtime/src/agent/ask.rs",
+    "crates/runtime/src/agent/compaction.rs",
+    "crates/cli/src/commands/doctor/online.rs",
+];
 
 /// Crates that are models themselves or stand in for them.
 const MODELS: &[&str] = &["crates/providers/", "crates/testkit/"];

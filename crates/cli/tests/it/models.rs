@@ -1,4 +1,4 @@
-//! `rooftree models`.
+//! What `rooftree models` lists and shows, by any name a model has.
 
 use std::fs;
 
