@@ -10,6 +10,7 @@
 mod anthropic;
 mod anthropic_bodies;
 mod asking;
+mod cassette;
 mod catalog;
 mod chat;
 mod chat_hostile;
