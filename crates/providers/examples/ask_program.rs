@@ -47,7 +47,7 @@ fn request(messages: Vec<Arc<ModelMessage>>) -> io::Result<Request> {
         effort: None,
         agent: "main".into(),
         system: "Be terse.".into(),
-        messages,
+        messages: messages.into(),
         tools: ["Read", "Bash"].map(tool).into(),
         tool_choice: ToolChoice::Auto,
         schema: None,

@@ -9,7 +9,13 @@ const LOOP: &str = "crates/runtime/src/agent/run.rs";
 const LONGEST: usize = 120;
 
 /// Who may ask a model: the loop, the one function it asks through, and compaction.
-const ASKERS: &[&str] = &[LOOP, "crates/runtime/src/agent/ask.rs", "crates/runtime/src/agent/compaction.rs"];
+const ASKERS: &[&str] = &[
+    LOOP,
+    "crates/runtime/src/agent/ask.rs",
+    "crates/runtime/src/agent/compaction.rs",
+    // Asks whether a provider answers at all, outside of any session.
+    "crates/cli/src/commands/doctor/online.rs",
+];
 
 /// Crates that are models themselves or stand in for them.
 const MODELS: &[&str] = &["crates/providers/", "crates/testkit/"];

@@ -1,4 +1,4 @@
-//! `rooftree models`.
+//! Listing and showing models with the real binary.
 
 use std::fs;
 
