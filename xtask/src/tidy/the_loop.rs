@@ -8,12 +8,12 @@ use crate::{finding::Finding, repository::Repository};
 const LOOP: &str = "crates/runtime/src/agent/run.rs";
 const LONGEST: usize = 120;
 
-/// Who may ask a model: the loop, the one function it asks through, and compaction.
+/// Who may ask a model: the loop, the one function it asks through, compaction, and the doctor,
+/// who wants to know whether it answers at all.
 const ASKERS: &[&str] = &[
     LOOP,
     "crates/runtime/src/agent/ask.rs",
     "crates/runtime/src/agent/compaction.rs",
-    // Asks whether a provider answers at all, outside of any session.
     "crates/cli/src/commands/doctor/online.rs",
 ];
 

@@ -1,4 +1,4 @@
-//! Listing and showing models with the real binary.
+//! What `rooftree models` lists and shows, by any name a model has.
 
 use std::fs;
 
