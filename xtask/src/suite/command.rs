@@ -1,4 +1,4 @@
-//! The commands that steps start, and how their tests are counted.
+//! Commands that steps are made of: cargo, and test programs whose tests are counted.
 
 use std::{
     env,
@@ -12,7 +12,8 @@ use anyhow::{Context, Result};
 use super::{INSIDE, counts::Counts};
 use crate::repository::Repository;
 
-pub(super) fn cargo(repository: &Repository, arguments: &[&str]) -> Command {
+/// Cargo with these arguments, at the root of the repository.
+pub fn cargo(repository: &Repository, arguments: &[&str]) -> Command {
     let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
     command.args(arguments).current_dir(repository.root()).env(INSIDE, "1");
@@ -23,7 +24,7 @@ pub(super) fn cargo(repository: &Repository, arguments: &[&str]) -> Command {
 }
 
 /// Shows what the command says as it says it, and counts tests on the way.
-pub(super) fn counted(mut command: Command, counts: &mut Counts) -> Result<bool> {
+pub fn counted(mut command: Command, counts: &mut Counts) -> Result<bool> {
     let mut child = command.stdout(Stdio::piped()).spawn().context("start the tests")?;
     for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(|reader| reader.split(b'\n')) {
         let line = line.context("read what the tests say")?;
