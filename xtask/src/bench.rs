@@ -27,6 +27,8 @@ fn build(repository: &Repository) -> Result<()> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
     command.args(["build", "--release", "--package", "rooftree-bench", "--package", "rooftree-cli"]);
+    // Brings the model server, which rows about wires start.
+    command.args(["--package", "rooftree-testkit"]);
     let built = command.current_dir(repository.root()).status().context("start cargo")?;
     if !built.success() {
         bail!("what is to be measured does not build");

@@ -98,7 +98,8 @@ impl Provider for QuickModel {
         };
         let stop = if matches!(part, ReplyPart::Call(_)) { StopReason::Calls } else { StopReason::End };
         let usage = Usage { input: 1_000, output: 20, ..Usage::none() };
-        let reply = Chunk::Reply(Reply { parts: vec![part], stop, usage, request: None, dropped: Vec::new() });
+        let reply =
+            Chunk::Reply(Reply { parts: vec![part], stop, usage, request: None, dropped: Vec::new() });
         match self.habit {
             Habit::Talk(pieces) => spoken(pieces, reply),
             _ => stream::once(async { Ok(reply) }).boxed(),

@@ -6,6 +6,7 @@
 pub mod crowd;
 pub mod files;
 pub mod ledger;
+pub mod loopback;
 
 pub use files::Files;
 pub use ledger::Ledger;

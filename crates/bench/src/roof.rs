@@ -7,7 +7,7 @@ use rooftree_protocol::{
     Command, Event, EventBody, Origin, Part, PermissionMode, RunStatus, SessionId,
     command::{Address, Delivery, NewSession, Reply},
 };
-use rooftree_providers::{Catalog, Model};
+use rooftree_providers::{Catalog, Model, catalog::Opener};
 use rooftree_runtime::{
     Asking, Clock, Definitions, Filter, Handle, Options, Runtime, Subscription, SystemClock,
 };
@@ -30,16 +30,21 @@ impl Roof {
 
     /// Opens the database in a directory, or makes one, and starts. Only inside a tokio runtime.
     pub fn raise(directory: &Path, model: Arc<QuickModel>) -> Result<Self> {
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(directory.join(Self::DATABASE))?);
-        let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         let answering = model.clone();
         let opener = move |choice: &rooftree_protocol::ModelChoice| {
             Ok(Model { window: Some(10_000_000), ..Model::new(choice, answering.clone()) })
         };
+        Self::raise_with(directory, model, Arc::new(opener))
+    }
+
+    /// The same with a model that is found another way; the quick one is not asked then.
+    pub fn raise_with(directory: &Path, model: Arc<QuickModel>, opener: Opener) -> Result<Self> {
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(directory.join(Self::DATABASE))?);
+        let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         let runtime = Runtime::start(Options {
             store,
             clock: Arc::new(SystemClock),
-            catalog: Catalog::default().with("quick", Arc::new(opener)),
+            catalog: Catalog::default().with("quick", opener),
             tools: rooftree_tools::builtin(processes.clone()),
             processes,
             definitions: Definitions::builtin(),

@@ -8,6 +8,7 @@ mod posts;
 mod search;
 mod startup;
 mod turns;
+mod wires;
 
 use anyhow::Result;
 
@@ -19,6 +20,7 @@ type Measure = fn(&Place, &Options) -> Result<Vec<Row>>;
 const GROUPS: &[(&str, Measure)] = &[
     ("startup", startup::measure),
     ("turns", turns::measure),
+    ("wires", wires::measure),
     ("posts", posts::measure),
     ("journal", journal::measure),
     ("crowd", crowd::measure),

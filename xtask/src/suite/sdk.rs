@@ -12,9 +12,9 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use super::{
+    command::{cargo, counted},
     counts::Counts,
     needs::{self, Need},
-    step::{cargo, counted},
 };
 use crate::repository::Repository;
 

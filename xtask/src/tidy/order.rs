@@ -19,7 +19,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
         &["inbox", "tasks"],
         &["world"],
         &["kit"],
-        &["definitions", "signals", "bus"],
+        &["definitions", "signals", "bus", "governor"],
         &["clock", "error"],
     ],
 )];

@@ -1,0 +1,198 @@
+//! What a turn and a streamed delta cost over each wire, from a server on loopback to a watcher.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    time::Instant,
+};
+
+use anyhow::{Context, Result};
+use rooftree_protocol::EventBody;
+use rooftree_providers::{
+    anthropic,
+    catalog::Opener,
+    gemini,
+    http::{Client, Secret, Timeouts},
+    openai,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::{
+    contest::{Pair, contest},
+    machine,
+    options::Options,
+    place::Place,
+    quick_model::{Habit, QuickModel},
+    raw::{Files, loopback::Loopback},
+    roof::Roof,
+    row::{Row, Target},
+};
+
+/// Few, because the server remembers what it is asked.
+const TURNS: usize = 20;
+
+/// The vendor's side: a program of its own, as it is a machine of its own elsewhere.
+struct Server {
+    program: Child,
+    url: String,
+}
+
+impl Server {
+    /// Starts one that gives these answers. Its script lies in the directory.
+    fn start(place: &Place, wire: &Wire, work: &Path, answers: &[Value]) -> Result<Self> {
+        let script = work.join("answers.json");
+        fs::write(&script, serde_json::to_vec(answers)?)?;
+        let mut command = Command::new(place.program("model-server"));
+        command.arg(wire.server).arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut program = command.spawn().context("start model-server")?;
+        let mut url = String::new();
+        BufReader::new(program.stdout.take().context("hear model-server")?).read_line(&mut url)?;
+        anyhow::ensure!(!url.is_empty(), "model-server does not say where it is");
+        Ok(Self { program, url: url.trim().to_owned() })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // There is nothing to be done about a program that is gone already.
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+/// A wire: its name, its server, and the way to it.
+struct Wire {
+    name: &'static str,
+    server: &'static str,
+    opener: fn(String, Client) -> Opener,
+}
+
+const WIRES: [Wire; 4] = [
+    Wire {
+        name: "Messages",
+        server: "anthropic",
+        opener: |base_url, client| {
+            let options = anthropic::Options::new(client, Secret::fixed("key"));
+            anthropic::opener(anthropic::Options { base_url, ..options })
+        },
+    },
+    Wire {
+        name: "Responses",
+        server: "openai-responses",
+        opener: |url, client| {
+            openai::responses::opener(client, openai::Endpoint::new("quick", url), Arc::default())
+        },
+    },
+    Wire {
+        name: "Chat",
+        server: "openai-chat",
+        opener: |url, client| {
+            openai::chat::opener(client, openai::Endpoint::new("quick", url), openai::Dialect::PLAIN)
+        },
+    },
+    Wire {
+        name: "Gemini",
+        server: "gemini",
+        opener: |base_url, client| {
+            let options = gemini::Options::new(client, Secret::fixed("key"));
+            gemini::opener(gemini::Options { base_url, ..options })
+        },
+    },
+];
+
+pub(super) fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for wire in &WIRES {
+        rows.push(turns(wire, place, options)?);
+    }
+    for wire in &WIRES {
+        rows.push(deltas(wire, place, options)?);
+    }
+    Ok(rows)
+}
+
+/// How often the server is asked for the same thing: by both sides, in every round and before the first.
+fn times(options: &Options) -> usize {
+    2 * (options.rounds + 1)
+}
+
+fn turns(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
+    let work = TempDir::new()?;
+    let files = Files::plant(work.path())?;
+    let answers: Vec<Value> = (0..times(options)).flat_map(|_| reading()).collect();
+    let server = Server::start(place, wire, work.path(), &answers)?;
+    let (waiting, roof) = raise(wire, &server, &work)?;
+    let bare = Loopback::new(server.url.clone())?;
+    let pair = contest(
+        options.rounds,
+        || machine::until(&waiting, bare.turns(&files, TURNS)),
+        || machine::until(&waiting, roof.run()),
+    )?;
+    waiting.block_on(roof.close());
+    let each = |value: f64| value / (TURNS + 1) as f64;
+    let pair = Pair { ours: each(pair.ours), bare: pair.bare.map(each) };
+    let note = "read the file, ask over HTTP, keep nothing";
+    Ok(Row::time(format!("one turn over {}, Read", wire.name), pair, Target::Times(1.5), note))
+}
+
+/// What the model says in one run.
+fn reading() -> impl Iterator<Item = Value> {
+    let call = |turn| {
+        let input = json!({"file_path": Files::name(turn)}).to_string();
+        json!({"say": [{"call": "Read", "id": format!("call_{turn}"), "json": [input]}]})
+    };
+    (0..TURNS).map(call).chain([json!({"say": [{"text": ["Done."]}]})])
+}
+
+fn deltas(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
+    let pieces = options.amount(20_000, 5_000);
+    let work = TempDir::new()?;
+    let talking = json!({"say": [{"text": vec!["word "; pieces]}]});
+    let server = Server::start(place, wire, work.path(), &vec![talking; times(options)])?;
+    let (waiting, roof) = raise(wire, &server, &work)?;
+    let bare = Loopback::new(server.url.clone())?;
+    let mut heard = 0;
+    let pair = contest(
+        options.rounds,
+        || machine::until(&waiting, async { bare.ask(&[]).await.map(drop) }),
+        || {
+            let (seconds, count) = waiting.block_on(listen(&roof))?;
+            heard = count;
+            Ok(seconds)
+        },
+    )?;
+    waiting.block_on(roof.close());
+    let rate = |seconds: f64| pieces as f64 / seconds;
+    let pair = Pair { ours: rate(pair.ours), bare: pair.bare.map(rate) };
+    let note = format!("the same stream read as JSON over HTTP; {heard} of {pieces} heard");
+    Ok(Row::rate(format!("deltas over {}", wire.name), pair, Target::Watched, note))
+}
+
+fn raise(wire: &Wire, server: &Server, work: &TempDir) -> Result<(Runtime, Roof)> {
+    let client = Client::new(Timeouts::default()).map_err(|problem| anyhow::anyhow!("{problem:?}"))?;
+    let opener = (wire.opener)(server.url.clone(), client);
+    let waiting = machine::one_thread()?;
+    let unasked = QuickModel::new(Habit::Talk(0));
+    let roof = waiting.block_on(async { Roof::raise_with(work.path(), unasked, opener) })?;
+    Ok((waiting, roof))
+}
+
+/// Listens to one whole run, the question included as on the bare side; says how many deltas were heard.
+async fn listen(roof: &Roof) -> Result<(f64, usize)> {
+    let since = Instant::now();
+    let session = roof.begin().await?;
+    let mut events = roof.watch(&session, 0);
+    let mut heard = 0;
+    loop {
+        match &events.next().await.context("watch a run")?.body {
+            EventBody::MessageDelta { .. } => heard += 1,
+            EventBody::RunCompleted(_) => return Ok((since.elapsed().as_secs_f64(), heard)),
+            _ => {}
+        }
+    }
+}
