@@ -32,7 +32,7 @@ text = "Done: {{ results[0].text }}"
 "#;
 
 /// What differs between two runs of the same work, besides ids and the directory.
-const VARYING: [&str; 8] = ["ts", "at", "duration_ms", "until", "created_at", "updated_at", "chain", "hash"];
+const VARYING: [&str; 5] = ["ts", "at", "duration_ms", "created_at", "updated_at"];
 
 /// A session's export without what differs between two runs of the same work.
 fn journal(desk: &Desk, session: &str) -> Vec<Value> {
