@@ -123,7 +123,8 @@ fn request_left_out(history: &History, kept: &[Arc<ModelMessage>]) -> Option<Str
         return None;
     }
     match request.as_ref() {
-        ModelMessage::User(parts) => Some(shortened(&text_of(parts), READ_CHARS)),
+        // Whatever else is lost, the request is not.
+        ModelMessage::User(parts) => Some(text_of(parts)),
         _ => None,
     }
 }

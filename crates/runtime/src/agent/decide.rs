@@ -72,13 +72,13 @@ pub(crate) fn decide(history: &History, limits: &Limits, room: Room) -> Next {
 /// Asks, or makes room first. Bounded: each way is tried once per question, then it is over.
 fn ask(history: &History, room: Room) -> Next {
     match room {
-        Room::Tight if history.shrunk() == 0 => Next::Compact(Squeeze::Summarise),
+        Room::Tight if history.shrunk() == 0 && history.is_shrinkable() => Next::Compact(Squeeze::Summarise),
         Room::Plenty | Room::Tight => Next::Ask,
         Room::None(refusals) if refusals <= history.shrunk() => Next::Ask,
         Room::None(refusals) => match refusals {
-            1 => Next::Compact(Squeeze::Summarise),
-            2 => Next::Compact(Squeeze::Trim),
-            3 => Next::Compact(Squeeze::StartOver),
+            1 if history.is_shrinkable() => Next::Compact(Squeeze::Summarise),
+            2 if history.is_shrinkable() => Next::Compact(Squeeze::Trim),
+            1..=3 => Next::Compact(Squeeze::StartOver),
             _ => Next::End(End::Failed(
                 Problem::new(ErrorCode::ContextTooLong, "the request does not fit the model's window")
                     .cause("it is too long by itself: nothing is left that could be taken away")

@@ -187,6 +187,11 @@ impl History {
         self.request.as_ref()
     }
 
+    /// Whether there is anything besides the last request that could be left out.
+    pub fn is_shrinkable(&self) -> bool {
+        self.messages.len() > 1
+    }
+
     /// Whether the last thing said is what tools answered.
     pub fn ends_with_results(&self) -> bool {
         matches!(self.messages.last().map(Arc::as_ref), Some(ModelMessage::Results(_)))

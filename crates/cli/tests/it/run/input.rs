@@ -41,9 +41,9 @@ fn standard_input_is_left_alone_if_nothing_may_be_asked() {
 #[test]
 fn a_message_of_a_megabyte_that_begins_with_a_dash_arrives() {
     let long = format!("-{}", "x".repeat(1 << 20));
-    // A window it fits into: otherwise the context is made smaller first.
-    let desk = Desk::new("[script]\nwindow = 10_000_000\n[[reply]]\ntext = \"heard: {{ user.text }}\"");
-    assert_eq!(desk.run_with_input(&["-"], &long).well().len(), "heard: \n".len() + long.len());
+    // It is larger than the window; that is for the provider to refuse, not for us to shorten.
+    let said = Desk::with_echo().run_with_input(&["-"], &long).well();
+    assert_eq!(said.len(), "heard: \n".len() + long.len());
     assert_eq!(Desk::with_echo().run(&["--", "-v"]).well(), "heard: -v\n");
 }
 
