@@ -7,6 +7,7 @@ pub mod anthropic;
 pub mod catalog;
 pub mod compatible;
 pub mod error;
+pub mod external_agent;
 pub mod gemini;
 pub mod http;
 mod media;
