@@ -4,6 +4,7 @@ pub mod completions;
 pub mod demo;
 pub mod doctor;
 pub mod run;
+pub mod serve;
 pub mod sessions;
 pub mod tools;
 pub mod version;

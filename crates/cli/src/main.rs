@@ -8,6 +8,7 @@ mod assemble;
 mod commands;
 mod environment;
 mod exit;
+mod external_agents;
 mod failure;
 mod listing;
 mod output;
@@ -24,7 +25,7 @@ use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
     arguments::{Command, Invocation},
-    commands::{completions, demo, doctor, run, sessions, tools, version},
+    commands::{completions, demo, doctor, run, serve, sessions, tools, version},
     environment::Environment,
     exit::Exit,
 };
@@ -50,6 +51,7 @@ fn perform(invocation: Invocation, environment: &Environment) -> Result<Exit, Pr
 async fn execute(command: Command, environment: &Environment) -> Result<Exit, Problem> {
     match command {
         Command::Run(arguments) => run::execute(arguments, environment).await,
+        Command::Serve(arguments) => serve::execute(arguments, environment).await,
         Command::Demo(arguments) => demo::execute(arguments, environment).await,
         Command::Sessions(arguments) => sessions::execute(arguments, environment).await,
         Command::Doctor(arguments) => doctor::execute(arguments, environment).await,

@@ -62,6 +62,7 @@ pub fn opener(sleeper: Sleeper) -> Opener {
                 .fix(format!("demos there are: {}", names.join(", ")))
         })?;
         let script = Scripted::from_text(scenario.name(), scenario.script(), sleeper.clone())?.without_log();
-        Ok(Model { choice: choice.clone(), window: script.window(), provider: Arc::new(script) })
+        let window = script.window();
+        Ok(Model { window, ..Model::new(choice, Arc::new(script)) })
     })
 }

@@ -1,14 +1,17 @@
 //! What `config.toml` says: the user's, and the project's, which may only narrow what is permitted.
 
+mod external_agents;
 mod nearest;
 mod read;
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use rooftree_protocol::{ModelChoice, PermissionMode, Problem};
+use rooftree_providers::external_agent;
 use rooftree_tools::Rule;
 
 use crate::environment::Environment;
@@ -28,6 +31,8 @@ pub struct Settings {
     pub max_turns: Option<u32>,
     /// Time per run.
     pub timeout: Option<Duration>,
+    /// Agents elsewhere, by the names they have as models.
+    pub external: BTreeMap<String, external_agent::Options>,
     /// What people should know about these settings.
     pub remarks: Vec<String>,
 }
@@ -60,6 +65,11 @@ impl Settings {
         if !project.allow.is_empty() {
             self.remarks.push(format!(
                 "permission.allow in {here} is ignored: a project cannot permit more than you do"
+            ));
+        }
+        if !project.external.is_empty() {
+            self.remarks.push(format!(
+                "external in {here} is ignored: a project cannot decide who is told what you say"
             ));
         }
         self.deny.extend(project.deny);
@@ -106,7 +116,8 @@ mod tests {
             settings("[permission]\nmode = 'accept-edits'\nallow = ['Bash(ls)']\n[limits]\nmax_turns = 10");
         let project = settings(
             "model = 'scripted/x.toml'\n[permission]\nmode = 'bypass'\nallow = ['Bash']\ndeny = ['Write']\n\
-             [limits]\nmax_turns = 99\ntimeout = '1m'",
+             [limits]\nmax_turns = 99\ntimeout = '1m'\n\
+             [external.a]\ninput_url = 'http://a.test'\nsecret_env = 'S'",
         );
         let both = user.narrowed_by(project, Path::new("p"));
         assert_eq!(both.mode, Some(PermissionMode::AcceptEdits));
@@ -114,7 +125,8 @@ mod tests {
         assert_eq!(both.deny, [Rule::parse("Write").unwrap()]);
         assert_eq!((both.max_turns, both.timeout), (Some(10), Some(Duration::from_secs(60))));
         assert_eq!(both.model.unwrap().to_string(), "scripted/x.toml");
-        assert_eq!(both.remarks.len(), 2);
+        assert!(both.external.is_empty());
+        assert_eq!(both.remarks.len(), 3);
     }
 
     #[test]

@@ -39,7 +39,8 @@ mod tests {
 
     #[test]
     fn only_the_token_opens_and_without_one_nothing_does() {
-        let shown = |text: &'static str| HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(text))]);
+        let shown =
+            |text: &'static str| HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(text))]);
         let gate = Gate::new(Some("sesame"));
         assert!(gate.opens(&shown("Bearer sesame")) && gate.opens(&shown("bearer  sesame")));
         for wrong in ["Bearer sesam", "Bearer sesame2", "Bearer ", "Basic sesame", "sesame", ""] {

@@ -32,7 +32,7 @@ use crate::{
     assemble::{self, Plan, Wishes},
     environment::{Environment, variable},
     exit::Exit,
-    settings,
+    external_agents, settings,
     terminal::{chosen, view},
 };
 
@@ -125,7 +125,7 @@ async fn attempt(
     let said = prompt::gather(arguments, environment)?;
     let store = environment.store()?;
     let target = target::find(arguments, environment, &*store).await?;
-    let catalog = assemble::catalog(environment);
+    let catalog = external_agents::joined(assemble::catalog(environment), &settings, environment)?;
     let wishes = wishes(arguments, environment)?;
     let named = arguments.model.clone().map(|model| with_whole_path(model, environment));
     catalog.open(&target.model(named.as_ref(), wishes.model.as_ref().or(settings.model.as_ref()))?)?;

@@ -8,11 +8,11 @@ use rooftree_tools::Rule;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use super::{Settings, nearest::nearest};
+use super::{Settings, external_agents, nearest::nearest};
 
 /// The keys there are, by table; the empty name is the top.
 const KNOWN: [(&str, &[&str]); 3] = [
-    ("", &["model", "permission", "limits"]),
+    ("", &["model", "permission", "limits", "external"]),
     ("permission", &["mode", "allow", "deny"]),
     ("limits", &["max_turns", "timeout"]),
 ];
@@ -43,6 +43,7 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         deny: reader.rules(&permission, "deny")?,
         max_turns: reader.value::<u32>(&limits, "max_turns")?,
         timeout: reader.duration(&limits, "timeout")?,
+        external: external_agents::read(&table, path)?,
         remarks: Vec::new(),
     })
 }
@@ -101,7 +102,8 @@ fn refuse_unknown(table: &Table, name: &str, path: &Path) -> Result<(), Problem>
     })
 }
 
-fn wrong(path: &Path, what: String) -> Problem {
+/// A mistake in a file.
+pub fn wrong(path: &Path, what: String) -> Problem {
     Problem::new(ErrorCode::InvalidConfig, format!("{}: {what}", path.display()))
 }
 
@@ -118,7 +120,11 @@ mod tests {
         let table = [
             ("modle = 'a/b'", "unknown key `modle`", "did you mean `model`?"),
             ("[permission]\nmod = 'ask'", "unknown key `permission.mod`", "did you mean `permission.mode`?"),
-            ("colour = 'red'", "unknown key `colour`", "known keys here: model, permission, limits"),
+            (
+                "colour = 'red'",
+                "unknown key `colour`",
+                "known keys here: model, permission, limits, external",
+            ),
             ("permission = 'ask'", "`permission` must be a table", "write [permission]"),
             ("permission.allow = ['Bash(']", "`allow`: `Bash(` is not a rule", "write Tool"),
             ("limits.timeout = 'soon'", "`timeout` is not a duration", "\"90s\""),
