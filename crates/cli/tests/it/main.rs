@@ -10,5 +10,6 @@
 mod demo;
 mod doctor;
 mod run;
+mod serve;
 mod sessions;
 mod tools;

@@ -1,7 +1,7 @@
 //! `rooftree run`: what people type, what programs read, and how it ends.
 
 mod attachments;
-mod desk;
+pub mod desk;
 mod ending;
 mod exits;
 mod formats;

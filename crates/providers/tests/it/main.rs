@@ -17,6 +17,7 @@ mod choosing;
 mod compatible;
 mod conversation;
 mod exhausted;
+mod external_agent;
 mod failures;
 mod gemini;
 mod gemini_bodies;
