@@ -97,7 +97,7 @@ fn a_server_asks_again_what_another_process_left_and_ends_in_order() {
     assert_eq!(token(0), token(1), "the same question has the same token");
     assert_eq!(call_back(asked[1].body["callback_url"].as_str().unwrap(), "Found it."), 200);
     let session = asked[1].body["session"].as_str().unwrap();
-    until("the answer", || desk.house.run(&["sessions", "show", session]).out.contains("Found it."));
+    until("the answer", || desk.house.rooftree(&["sessions", "show", session]).out.contains("Found it."));
     terminate(&server);
     assert_eq!(finished(server).code, 0);
 }
@@ -108,9 +108,9 @@ fn a_port_that_is_taken_and_an_open_house_are_refused() {
     let desk = desk(&agent, "async");
     let (server, line) = serve(&desk, "0");
     let port = line.trim_end().rsplit_once(':').unwrap().1.to_owned();
-    let told = desk.house.run(&["serve", "--port", &port]).ended(9);
+    let told = desk.house.rooftree(&["serve", "--port", &port]).ended(9);
     assert!(told.contains("is taken") && told.contains("--port"), "{told}");
-    let told = desk.house.run(&["serve", "--bind", "0.0.0.0", "--port", "0"]).ended(2);
+    let told = desk.house.rooftree(&["serve", "--bind", "0.0.0.0", "--port", "0"]).ended(2);
     assert!(told.contains("without a token") && told.contains("ROOFTREE_SERVER_TOKEN"), "{told}");
     terminate(&server);
     assert_eq!(finished(server).code, 0);
