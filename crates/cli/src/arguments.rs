@@ -24,6 +24,8 @@ pub enum Command {
     Run(commands::run::Arguments),
     /// See it work: real engine, real tools, scripted model; no key, no network
     Demo(commands::demo::Arguments),
+    /// Stay: go on with what is unfinished, hear the callbacks of external agents
+    Serve(commands::serve::Arguments),
     /// List, read, fork, export and delete sessions
     #[command(visible_alias = "session")]
     Sessions(commands::sessions::Arguments),

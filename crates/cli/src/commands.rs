@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod init;
 pub mod models;
 pub mod run;
+pub mod serve;
 pub mod sessions;
 pub mod tools;
 pub mod usage;

@@ -9,6 +9,7 @@ mod commands;
 mod credentials;
 mod environment;
 mod exit;
+mod external_agents;
 mod failure;
 mod listing;
 mod minds;
@@ -28,7 +29,7 @@ use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
     arguments::{Command, Invocation},
-    commands::{auth, completions, demo, doctor, init, models, run, sessions, tools, usage, version},
+    commands::{auth, completions, demo, doctor, init, models, run, serve, sessions, tools, usage, version},
     environment::Environment,
     exit::Exit,
 };
@@ -54,6 +55,7 @@ fn perform(invocation: Invocation, environment: &Environment) -> Result<Exit, Pr
 async fn execute(command: Command, environment: &Environment) -> Result<Exit, Problem> {
     match command {
         Command::Run(arguments) => run::execute(arguments, environment).await,
+        Command::Serve(arguments) => serve::execute(arguments, environment).await,
         Command::Demo(arguments) => demo::execute(arguments, environment).await,
         Command::Sessions(arguments) => sessions::execute(arguments, environment).await,
         Command::Doctor(arguments) => doctor::execute(arguments, environment).await,

@@ -14,6 +14,7 @@ use rooftree_runtime::{Clock, SystemClock};
 use crate::{
     credentials::Credentials,
     environment::{Environment, variable},
+    external_agents,
     providers::{self, Connections, Need, Profile},
     scenario,
     settings::Settings,
@@ -62,6 +63,10 @@ impl Minds {
         openers.extend(PROGRAMS.map(|program| {
             (program.name.to_owned(), external::opener(program, external::Options::default()))
         }));
+        openers.push((
+            external_agents::PROVIDER.to_owned(),
+            external_agents::opener(environment, settings, connections.clone()),
+        ));
         openers.extend(profiles.iter().map(|profile| {
             let (credentials, connections) = (credentials.clone(), connections.clone());
             (
@@ -120,6 +125,10 @@ impl Tape {
 /// What a recording writes by name, and what it must not write at all.
 pub fn names(environment: &Environment, settings: &Settings) -> Result<Names, Problem> {
     let names = Names::default().naming("cwd", environment.cwd.to_string_lossy());
+    let agents = settings.external.iter();
+    let secrets = agents.filter_map(|(name, agent)| Some((name, agent.secret.reveal()?)));
+    let names =
+        secrets.fold(names, |names, (name, secret)| names.hiding(&format!("secret of {name}"), secret));
     let credentials = Credentials::of(environment);
     providers::profiles(settings)?.iter().try_fold(names, |names, profile| {
         Ok(match profile.key(&credentials)? {

@@ -1,5 +1,6 @@
 //! What `config.toml` says: the user's, and the project's, which may only narrow what is permitted.
 
+mod external_agents;
 mod nearest;
 mod providers;
 mod read;
@@ -12,6 +13,7 @@ use std::{
 };
 
 use rooftree_protocol::{PermissionMode, Problem};
+use rooftree_providers::external_agent;
 use rooftree_tools::Rule;
 
 pub use self::providers::{ProviderSettings, Waits, WireName};
@@ -40,6 +42,8 @@ pub struct Settings {
     pub timeout: Option<Duration>,
     /// US dollars per run.
     pub max_cost: Option<f64>,
+    /// Agents elsewhere, by the names they have as models.
+    pub external: BTreeMap<String, external_agent::Options>,
     /// What people should know about these settings.
     pub remarks: Vec<String>,
 }
@@ -78,6 +82,11 @@ impl Settings {
             // A base URL decides who gets to see the key.
             self.remarks.push(format!(
                 "providers in {here} are ignored: a project cannot say where your keys are sent"
+            ));
+        }
+        if !project.external.is_empty() {
+            self.remarks.push(format!(
+                "external in {here} is ignored: a project cannot decide who is told what you say"
             ));
         }
         self.deny.extend(project.deny);
@@ -129,7 +138,8 @@ mod tests {
             settings("[permission]\nmode = 'accept-edits'\nallow = ['Bash(ls)']\n[limits]\nmax_turns = 10");
         let project = settings(
             "model = 'scripted/x.toml'\n[permission]\nmode = 'bypass'\nallow = ['Bash']\ndeny = ['Write']\n\
-             [limits]\nmax_turns = 99\ntimeout = '1m'",
+             [limits]\nmax_turns = 99\ntimeout = '1m'\n\
+             [external.a]\ninput_url = 'http://a.test'\nsecret_env = 'S'",
         );
         let both = user.narrowed_by(project, Path::new("p"));
         assert_eq!(both.mode, Some(PermissionMode::AcceptEdits));
@@ -137,7 +147,8 @@ mod tests {
         assert_eq!(both.deny, [Rule::parse("Write").unwrap()]);
         assert_eq!((both.max_turns, both.timeout), (Some(10), Some(Duration::from_secs(60))));
         assert_eq!(both.model.unwrap(), "scripted/x.toml");
-        assert_eq!(both.remarks.len(), 2);
+        assert!(both.external.is_empty());
+        assert_eq!(both.remarks.len(), 3);
     }
 
     #[test]

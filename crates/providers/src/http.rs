@@ -9,6 +9,7 @@ mod post;
 pub(crate) mod refusal;
 mod retry;
 mod secret;
+pub(crate) mod whole;
 
 use std::time::Duration;
 

@@ -9,6 +9,7 @@ pub mod catalog;
 pub mod compatible;
 pub mod error;
 pub mod external;
+pub mod external_agent;
 pub mod gemini;
 pub mod http;
 mod media;

@@ -13,7 +13,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("tools", &["protocol", "process"]),
     ("store", &["protocol"]),
     ("runtime", &["protocol", "process", "providers", "tools", "store"]),
-    ("cli", &["protocol", "process", "providers", "tools", "store", "runtime"]),
+    ("server", &["protocol", "runtime"]),
+    ("cli", &["protocol", "process", "providers", "tools", "store", "runtime", "server"]),
     ("testkit", &["protocol", "process", "providers", "tools", "store", "runtime"]),
     ("bench", &["protocol", "providers", "tools", "store", "runtime"]),
 ];
@@ -24,9 +25,10 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("rusqlite_migration", &["store"], "only `store` knows SQL"),
     ("clap", &["cli"], "only `cli` knows the command line"),
     ("anyhow", &["cli", "bench"], "below `cli`, each crate has its own typed `Error`"),
+    ("axum", &["server", "testkit"], "only `server` knows our URLs"),
     (
         "tokio",
-        &["process", "providers", "tools", "store", "runtime", "cli", "testkit", "bench"],
+        &["process", "providers", "tools", "store", "runtime", "server", "cli", "testkit", "bench"],
         "`protocol` is plain data",
     ),
 ];

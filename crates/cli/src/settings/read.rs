@@ -7,12 +7,12 @@ use rooftree_protocol::{PermissionMode, Problem};
 use toml::Table;
 
 use super::{
-    Settings, providers,
+    Settings, external_agents, providers,
     reader::{Reader, refuse_all_but, wrong},
 };
 
 /// The keys at the top, and those of the tables below it.
-const TOP: &[&str] = &["model", "fallbacks", "aliases", "permission", "limits", "providers"];
+const TOP: &[&str] = &["model", "fallbacks", "aliases", "permission", "limits", "providers", "external"];
 const PERMISSION: &[&str] = &["mode", "allow", "deny"];
 const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
 
@@ -46,6 +46,7 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         max_turns: reader.value::<u32>(&limits, "max_turns")?,
         timeout: reader.duration(&limits, "timeout")?,
         max_cost: reader.dollars(&limits, "max_cost")?,
+        external: external_agents::read(&table, path)?,
         remarks: Vec::new(),
     })
 }

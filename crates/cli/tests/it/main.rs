@@ -14,6 +14,7 @@ mod init;
 mod models;
 mod providers;
 mod run;
+mod serve;
 mod sessions;
 mod tools;
 mod usage;

@@ -200,7 +200,7 @@ fn is_document(response: &Response) -> bool {
     kind.starts_with("application/json") || kind.starts_with("text/html")
 }
 
-async fn send(client: &Client, post: Post) -> Result<Response, reqwest::Error> {
+pub(super) async fn send(client: &Client, post: Post) -> Result<Response, reqwest::Error> {
     let mut request = client.inner.post(post.url).body(post.body).header(CONTENT_TYPE, "application/json");
     for (name, value) in &post.headers {
         request = request.header(name, value);

@@ -19,6 +19,7 @@ mod compatible;
 mod conversation;
 mod exhausted;
 mod external;
+mod external_agent;
 mod failures;
 mod gemini;
 mod gemini_bodies;

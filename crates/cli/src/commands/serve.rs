@@ -1,0 +1,131 @@
+//! Stays: goes on with what is unfinished, and hears the callbacks of external agents.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, OnceLock},
+};
+
+use clap::Args;
+use futures::FutureExt;
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_providers::external_agent::{Callbacks, Door};
+use rooftree_runtime::{Asking, Runtime};
+use rooftree_server::{Options, Server};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    assemble::{Plan, Wishes},
+    environment::Environment,
+    exit::Exit,
+    external_agents::{self, PORT},
+    minds::{self, Minds},
+    output,
+    settings::{self, Settings},
+};
+
+/// Options of `rooftree serve`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The address to listen on; others than this machine's own need a token
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub bind: IpAddr,
+    /// The port to listen on; 0 for any that is free
+    #[arg(long, value_name = "PORT", default_value_t = PORT)]
+    pub port: u16,
+    /// What requests other than callbacks must show as a bearer token
+    #[arg(long, value_name = "TOKEN", env = "ROOFTREE_SERVER_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+}
+
+/// Does it.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    // Listens for these from the start: whoever stops it early must not cut it off.
+    let mut leaving = Leaving::listen()?;
+    let settings = settings::load(environment)?;
+    for remark in &settings.remarks {
+        output::mention(environment, remark);
+    }
+    let minds = Minds::of(environment, &settings)?;
+    let wishes = wishes(&minds, &settings)?;
+    let base = Arc::new(OnceLock::new());
+    let callbacks = Callbacks::new(&external_agents::secret(environment)?, door(base.clone()));
+    let address = SocketAddr::new(arguments.bind, arguments.port);
+    let deliver = external_agents::deliver(callbacks.clone());
+    let server = Server::listen(Options { address, token: arguments.token, deliver }).await;
+    let server = server.map_err(|error| error.problem())?;
+    let url = format!("http://{}", server.address());
+    // Nobody else sets it.
+    let _ = base.set(url.clone());
+    let agents = external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
+    let catalog = minds.catalog.with(external_agents::PROVIDER, agents);
+    let store = environment.store()?;
+    let runtime = Plan { store, catalog, settings, wishes, asking: Asking::Nobody }.start();
+    let done = serve(server, &runtime, &mut leaving, &url).await;
+    runtime.stop().await;
+    done.map(|()| Exit::DONE)
+}
+
+/// Answers until somebody wants it to end. Callbacks that are under way are still heard.
+async fn serve(server: Server, runtime: &Runtime, leaving: &mut Leaving, url: &str) -> Result<(), Problem> {
+    let unfinished = runtime.recover().await.map_err(|error| error.problem())?;
+    let went_on = match unfinished {
+        0 => String::new(),
+        1 => "; 1 session goes on".into(),
+        count => format!("; {count} sessions go on"),
+    };
+    output::print(&format!("listening on {url}{went_on}\n"))?;
+    let stop = CancellationToken::new();
+    let mut serving = std::pin::pin!(server.run(stop.clone()));
+    let served = tokio::select! {
+        served = &mut serving => served,
+        () = leaving.come() => {
+            stop.cancel();
+            serving.await
+        }
+    };
+    served.map_err(|error| error.problem())
+}
+
+/// Callbacks come to where the server listens, by whatever name the agent knows it.
+fn door(own: Arc<OnceLock<String>>) -> Door {
+    Arc::new(move |base| {
+        let base = base.or_else(|| own.get().cloned());
+        let base = base.ok_or_else(|| Problem::new(ErrorCode::Internal, "the server does not listen yet"));
+        async move { base }.boxed()
+    })
+}
+
+/// The models for sessions that name none, and those to turn to.
+fn wishes(minds: &Minds, settings: &Settings) -> Result<Wishes, Problem> {
+    let choice = |name: &String| minds.resolve(name).map(|resolved| resolved.choice);
+    Ok(Wishes {
+        model: minds::default_name(settings).as_ref().map(choice).transpose()?,
+        fallbacks: settings.fallbacks.iter().map(choice).collect::<Result<_, _>>()?,
+        ..Wishes::default()
+    })
+}
+
+/// Wishes to end.
+struct Leaving {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Leaving {
+    fn listen() -> Result<Self, Problem> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| {
+                Problem::new(ErrorCode::Internal, "cannot listen for signals").cause(error.to_string())
+            })
+        };
+        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+    }
+
+    async fn come(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Lets external agents be found as models, and their callbacks find whoever asked.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{ErrorKind, Write},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+
+use futures::FutureExt;
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_providers::{
+    catalog::Opener,
+    external_agent::{self, Callbacks, Door},
+};
+use rooftree_server as server;
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    environment::Environment,
+    providers::Connections,
+    settings::{Settings, Waits},
+};
+
+/// Where `rooftree serve` listens unless it is told otherwise.
+pub const PORT: u16 = 7663;
+
+/// What a token secret that was kept looks like at least.
+const SECRET_CHARACTERS: usize = 32;
+
+/// What external agents are called before the slash.
+pub const PROVIDER: &str = "external";
+
+/// How the catalog opens the external agents of the settings. Their callbacks come in at a door of
+/// this process's own. No secret is made and no door opens before somebody needs an agent.
+pub fn opener(environment: &Environment, settings: &Settings, connections: Connections) -> Opener {
+    let (environment, agents) = (environment.clone(), settings.external.clone());
+    let ready = OnceLock::new();
+    Arc::new(move |choice| {
+        if let Some(open) = ready.get() {
+            let open: &Opener = open;
+            return open(choice);
+        }
+        let callbacks = at_own_door(&secret(&environment)?)?;
+        let open = opener_with(agents.clone(), &connections, callbacks)?;
+        ready.get_or_init(|| open)(choice)
+    })
+}
+
+/// The same, with callbacks that come in here.
+pub fn opener_with(
+    agents: BTreeMap<String, external_agent::Options>,
+    connections: &Connections,
+    callbacks: Callbacks,
+) -> Result<Opener, Problem> {
+    Ok(external_agent::opener(connections.client(Waits::default())?, agents, callbacks))
+}
+
+fn at_own_door(secret: &str) -> Result<Callbacks, Problem> {
+    let own = Arc::new(OwnDoor::default());
+    let door: Door = {
+        let own = own.clone();
+        Arc::new(move |base| {
+            let own = own.clone();
+            async move { own.open(base).await }.boxed()
+        })
+    };
+    let callbacks = Callbacks::new(secret, door);
+    // Only a clone of the handle: the door does not keep what it opens for alive.
+    own.callbacks.set(callbacks.clone()).map_err(|_| unexpected())?;
+    Ok(callbacks)
+}
+
+/// Gives callbacks that reach a server to whoever waits for them.
+pub fn deliver(callbacks: Callbacks) -> server::Deliver {
+    Arc::new(move |callback| {
+        let server::Callback { token, message, body } = &callback;
+        let callback = external_agent::Callback { token, message: message.as_deref(), body };
+        match callbacks.deliver(callback) {
+            external_agent::Receipt::Taken => server::Receipt::Taken,
+            external_agent::Receipt::Repeated => server::Receipt::Repeated,
+            external_agent::Receipt::Over => server::Receipt::Over,
+            external_agent::Receipt::Unknown => server::Receipt::Unknown,
+            external_agent::Receipt::TooLarge => server::Receipt::TooLarge,
+            external_agent::Receipt::Unreadable => server::Receipt::Unreadable,
+        }
+    })
+}
+
+/// What callback tokens are made with. It lies beside the database, so that the questions of a
+/// database have the same tokens after a restart.
+pub fn secret(environment: &Environment) -> Result<String, Problem> {
+    let path = environment.database.with_file_name("callback.key");
+    kept(&path).map_err(|error| {
+        Problem::new(ErrorCode::InvalidConfig, format!("cannot keep a secret in {}", path.display()))
+            .cause(error.to_string())
+            .fix("make it a file that you can read, or remove it")
+    })?
+}
+
+fn kept(path: &Path) -> std::io::Result<Result<String, Problem>> {
+    match fs::read_to_string(path) {
+        Ok(text) if text.trim().len() >= SECRET_CHARACTERS => return Ok(Ok(text.trim().to_owned())),
+        Ok(_) => return Err(std::io::Error::new(ErrorKind::InvalidData, "it holds no secret")),
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Err(_) => {}
+    }
+    let secret = match external_agent::new_secret() {
+        Ok(secret) => secret,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    // Written whole before it gets its name: another process may look for it at the same moment.
+    let draft = path.with_extension(format!("key.{}", std::process::id()));
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    file.write_all(secret.as_bytes())?;
+    file.sync_all()?;
+    let linked = fs::hard_link(&draft, path);
+    fs::remove_file(&draft)?;
+    match linked {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => kept(path),
+        linked => linked.map(|()| Ok(secret)),
+    }
+}
+
+/// The door of a process that is no server.
+#[derive(Default)]
+struct OwnDoor {
+    callbacks: OnceLock<Callbacks>,
+    nearby: OnceCell<SocketAddr>,
+    public: OnceCell<SocketAddr>,
+}
+
+impl OwnDoor {
+    /// Agents on this machine reach any port. Those elsewhere come through whatever leads from their
+    /// base URL to where a server would listen.
+    async fn open(&self, base: Option<String>) -> Result<String, Problem> {
+        match base {
+            None => {
+                let address = self.nearby.get_or_try_init(|| self.listen(0)).await?;
+                Ok(format!("http://{address}"))
+            }
+            Some(base) => {
+                self.public.get_or_try_init(|| self.listen(PORT)).await?;
+                Ok(base)
+            }
+        }
+    }
+
+    async fn listen(&self, port: u16) -> Result<SocketAddr, Problem> {
+        let callbacks = self.callbacks.get().ok_or_else(unexpected)?.clone();
+        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+        let options = server::Options { address, token: None, deliver: deliver(callbacks) };
+        let server = server::Server::listen(options).await.map_err(|error| error.problem())?;
+        let address = server.address();
+        // Ends with the program.
+        tokio::spawn(server.run(CancellationToken::new()));
+        Ok(address)
+    }
+}
+
+fn unexpected() -> Problem {
+    Problem::new(ErrorCode::Internal, "the door for callbacks was set up twice or not at all")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_is_made_once_for_oneself_and_a_broken_one_is_not_replaced() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("data/callback.key");
+        let first = kept(&path).unwrap().unwrap();
+        assert_eq!(kept(&path).unwrap().unwrap(), first);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no draft is left");
+        fs::write(&path, "short").unwrap();
+        assert!(kept(&path).is_err());
+    }
+}

@@ -1,0 +1,117 @@
+//! `rooftree serve`, and external agents asked by `run` and by it.
+
+mod agent;
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+use self::agent::{Agent, call_back};
+use crate::{
+    run::desk::{Desk, finished},
+    sessions::house::Done,
+};
+
+/// How long other processes may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A desk whose settings know this agent.
+fn desk(agent: &Agent, mode: &str) -> Desk {
+    let desk = Desk::with_echo();
+    let url = agent.url();
+    let settings =
+        format!("[external.reviewer]\ninput_url = '{url}'\nsecret_env = 'REVIEWER_SECRET'\nmode = '{mode}'");
+    std::fs::write(desk.house.path().join("config.toml"), settings).unwrap();
+    desk
+}
+
+fn run(desk: &Desk, words: &str) -> Done {
+    let mut command = desk.command(&["-q", "-m", "external/reviewer", words]);
+    finished(command.env("REVIEWER_SECRET", "s").spawn().unwrap())
+}
+
+/// `rooftree serve`, and where it listens.
+fn serve(desk: &Desk, port: &str) -> (Child, String) {
+    let mut command = desk.house.command(&["serve", "--port", port]);
+    command.env("REVIEWER_SECRET", "s").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    (child, line)
+}
+
+fn terminate(child: &Child) {
+    let kill = format!("kill -TERM {}", child.id());
+    assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < PATIENCE, "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn an_agent_elsewhere_answers_at_once() {
+    let agent =
+        Agent::start(|asked| (200, serde_json::json!({"text": asked.body["message"]["text"]}).to_string()));
+    assert_eq!(run(&desk(&agent, "sync"), "hello").well(), "hello\n");
+}
+
+#[test]
+fn an_agent_elsewhere_answers_later_to_a_door_of_our_own() {
+    let agent = Agent::start(|asked| {
+        let url = asked.body["callback_url"].as_str().unwrap();
+        assert_eq!(call_back(url, "Looks fine."), 200);
+        assert_eq!(call_back(&url[..url.len() - 1], "Forged."), 404);
+        (202, String::new())
+    });
+    assert_eq!(run(&desk(&agent, "async"), "hello").well(), "Looks fine.\n");
+    let asked = agent.asked();
+    assert_eq!(asked[0].body["message"]["text"], "hello");
+    assert!(asked[0].header("x-rooftree-signature").starts_with("sha256="));
+}
+
+#[test]
+fn a_server_asks_again_what_another_process_left_and_ends_in_order() {
+    let agent = Agent::start(|_| (202, String::new()));
+    let desk = desk(&agent, "async");
+    let mut command = desk.command(&["-m", "external/reviewer", "hello"]);
+    let left = command.env("REVIEWER_SECRET", "s").spawn().unwrap();
+    until("the question", || agent.asked().len() == 1);
+    terminate(&left);
+    assert_eq!(finished(left).code, 143);
+    let (server, line) = serve(&desk, "0");
+    assert!(line.ends_with("; 1 session goes on\n"), "{line}");
+    until("the question again", || agent.asked().len() == 2);
+    let asked = agent.asked();
+    assert_eq!(asked[0].header("idempotency-key"), asked[1].header("idempotency-key"));
+    let token = |number: usize| {
+        let url = asked[number].body["callback_url"].as_str().unwrap();
+        url.rsplit_once('/').unwrap().1.to_owned()
+    };
+    assert_eq!(token(0), token(1), "the same question has the same token");
+    assert_eq!(call_back(asked[1].body["callback_url"].as_str().unwrap(), "Found it."), 200);
+    let session = asked[1].body["session"].as_str().unwrap();
+    until("the answer", || desk.house.rooftree(&["sessions", "show", session]).out.contains("Found it."));
+    terminate(&server);
+    assert_eq!(finished(server).code, 0);
+}
+
+#[test]
+fn a_port_that_is_taken_and_an_open_house_are_refused() {
+    let agent = Agent::start(|_| (202, String::new()));
+    let desk = desk(&agent, "async");
+    let (server, line) = serve(&desk, "0");
+    let port = line.trim_end().rsplit_once(':').unwrap().1.to_owned();
+    let told = desk.house.rooftree(&["serve", "--port", &port]).ended(9);
+    assert!(told.contains("is taken") && told.contains("--port"), "{told}");
+    let told = desk.house.rooftree(&["serve", "--bind", "0.0.0.0", "--port", "0"]).ended(2);
+    assert!(told.contains("without a token") && told.contains("ROOFTREE_SERVER_TOKEN"), "{told}");
+    terminate(&server);
+    assert_eq!(finished(server).code, 0);
+}

@@ -1,0 +1,224 @@
+//! Answers that come later: which are waited for, which have come, which come twice.
+//!
+//! Kept in memory only. An answer that came and was not yet in the journal when the program died is
+//! asked for again under the same key, and has to be given again.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures::future::BoxFuture;
+use rooftree_protocol::Problem;
+use tokio::sync::watch;
+
+use super::{
+    said::{BODY_BYTES, Said},
+    token::{Question, Signer},
+};
+
+/// Bytes of all pieces of one answer.
+const ANSWER_BYTES: usize = 8 * BODY_BYTES;
+/// Pieces of one answer.
+const PIECES: usize = 1000;
+/// Letterboxes nobody listens to that are kept: for answers that come before we are ready, and for
+/// recognising those that come twice.
+const KEPT: usize = 64;
+
+/// Makes sure that callbacks are listened for, and says under which base URL. It is given the one
+/// that is configured for the agent, if there is one.
+pub type Door = Arc<dyn Fn(Option<String>) -> BoxFuture<'static, Result<String, Problem>> + Send + Sync>;
+
+/// A callback that has come in.
+#[derive(Clone, Copy, Debug)]
+pub struct Callback<'a> {
+    /// What its URL ends with.
+    pub token: &'a str,
+    /// What its sender calls it, if it says so outside of the body.
+    pub message: Option<&'a str>,
+    /// What it says.
+    pub body: &'a [u8],
+}
+
+/// What became of a callback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receipt {
+    /// It counts.
+    Taken,
+    /// It came before and counted then.
+    Repeated,
+    /// The answer is already complete.
+    Over,
+    /// The token is not ours, or is another session's.
+    Unknown,
+    /// It, or the answer it belongs to, is too large.
+    TooLarge,
+    /// It is neither an answer nor text.
+    Unreadable,
+}
+
+/// Where answers come in. Clones are the same place.
+#[derive(Clone)]
+pub struct Callbacks(Arc<Place>);
+
+struct Place {
+    signer: Signer,
+    door: Door,
+    boxes: Mutex<Boxes>,
+}
+
+#[derive(Default)]
+struct Boxes {
+    by_question: BTreeMap<Question, Letterbox>,
+    opened: u64,
+}
+
+struct Letterbox {
+    /// Its place in the order of opening.
+    number: u64,
+    answer: watch::Sender<Answer>,
+}
+
+/// As much of an answer as has come.
+#[derive(Default)]
+struct Answer {
+    pieces: Vec<Said>,
+    bytes: usize,
+    names: BTreeSet<String>,
+    is_complete: bool,
+    /// Whoever asked has read all of it.
+    is_read: bool,
+}
+
+impl Callbacks {
+    /// A place whose tokens are made with this secret.
+    pub fn new(secret: &str, door: Door) -> Self {
+        Self(Arc::new(Place { signer: Signer::new(secret.as_bytes()), door, boxes: Mutex::default() }))
+    }
+
+    /// Takes a callback in.
+    pub fn deliver(&self, callback: Callback<'_>) -> Receipt {
+        let Some(question) = self.0.signer.question(callback.token) else { return Receipt::Unknown };
+        if callback.body.len() > BODY_BYTES {
+            return Receipt::TooLarge;
+        }
+        let Some(said) = Said::read(callback.body) else { return Receipt::Unreadable };
+        if said.session.as_ref().is_some_and(|session| session != question.session.as_str()) {
+            return Receipt::Unknown;
+        }
+        let name = callback.message.map_or_else(|| said.name(callback.body), str::to_owned);
+        self.put(question, said, name)
+    }
+
+    /// Under which URL the answer to a question is awaited.
+    pub(super) async fn url(&self, question: &Question, base: Option<String>) -> Result<String, Problem> {
+        let base = (self.0.door)(base).await?;
+        Ok(format!("{}/callbacks/{}", base.trim_end_matches('/'), self.0.signer.token(question)))
+    }
+
+    /// Begins to listen for an answer. What has come before counts, unless it was read to its end:
+    /// then the question is a new one in the same words.
+    pub(super) fn listen(&self, question: &Question) -> Listener {
+        let mut boxes = self.boxes();
+        boxes.by_question.retain(|known, letterbox| known != question || !letterbox.answer.borrow().is_read);
+        boxes.forget_some();
+        let heard = boxes.of(question).answer.subscribe();
+        Listener { callbacks: self.clone(), question: question.clone(), heard, next: 0 }
+    }
+
+    pub(super) fn put(&self, question: Question, said: Said, name: String) -> Receipt {
+        let mut boxes = self.boxes();
+        let mut receipt = Receipt::Taken;
+        boxes.of(&question).answer.send_if_modified(|answer| {
+            receipt = answer.take(said, name);
+            receipt == Receipt::Taken
+        });
+        boxes.forget_some();
+        receipt
+    }
+
+    fn boxes(&self) -> MutexGuard<'_, Boxes> {
+        self.0.boxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Boxes {
+    fn of(&mut self, question: &Question) -> &Letterbox {
+        self.opened += 1;
+        let number = self.opened;
+        let open = || Letterbox { number, answer: watch::Sender::default() };
+        self.by_question.entry(question.clone()).or_insert_with(open)
+    }
+
+    /// Lets go of the oldest letterboxes that nobody listens to.
+    fn forget_some(&mut self) {
+        let idle = self.by_question.values().filter(|letterbox| letterbox.answer.receiver_count() == 0);
+        let mut numbers: Vec<u64> = idle.map(|letterbox| letterbox.number).collect();
+        numbers.sort_unstable();
+        numbers.truncate(numbers.len().saturating_sub(KEPT));
+        self.by_question.retain(|_, letterbox| numbers.binary_search(&letterbox.number).is_err());
+    }
+}
+
+impl Answer {
+    fn take(&mut self, said: Said, name: String) -> Receipt {
+        if self.names.contains(&name) {
+            return Receipt::Repeated;
+        }
+        if self.is_complete {
+            return Receipt::Over;
+        }
+        let bytes = self.bytes + said.text.len();
+        if bytes > ANSWER_BYTES || self.pieces.len() >= PIECES {
+            return Receipt::TooLarge;
+        }
+        self.bytes = bytes;
+        self.names.insert(name);
+        self.is_complete = said.is_last();
+        self.pieces.push(said);
+        Receipt::Taken
+    }
+}
+
+/// Hears the pieces of one answer, in the order in which they came.
+pub(super) struct Listener {
+    callbacks: Callbacks,
+    question: Question,
+    heard: watch::Receiver<Answer>,
+    next: usize,
+}
+
+impl Listener {
+    /// Whether all of the answer is there.
+    pub(super) fn is_complete(&self) -> bool {
+        self.heard.borrow().is_complete
+    }
+
+    /// The next piece. Nothing follows one that [is the last](Said::is_last).
+    pub(super) async fn next(&mut self) -> Said {
+        loop {
+            let piece = self.heard.borrow_and_update().pieces.get(self.next).cloned();
+            if let Some(piece) = piece {
+                self.next += 1;
+                if piece.is_last() {
+                    self.leave();
+                }
+                return piece;
+            }
+            if self.heard.changed().await.is_err() {
+                // The letterbox is kept as long as somebody listens.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// The answer has been read: what it said is let go, its names are kept to recognise repetitions.
+    fn leave(&self) {
+        if let Some(letterbox) = self.callbacks.boxes().by_question.get(&self.question) {
+            letterbox.answer.send_modify(|answer| {
+                answer.pieces = Vec::new();
+                answer.is_read = true;
+            });
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! One question and its whole answer, for servers that do not stream.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    Client, Post, exchange, failure,
+    refusal::{Refusal, request_id},
+};
+use crate::Error;
+
+/// What a server says.
+pub(crate) enum Answered {
+    Yes(Whole),
+    No(Refusal),
+}
+
+/// A whole answer.
+pub(crate) struct Whole {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+    /// The server's name for the request.
+    pub(crate) request: Option<String>,
+}
+
+impl Client {
+    /// Posts, and reads an answer of at most so many bytes.
+    pub(crate) async fn whole(&self, post: Post, most: usize) -> Result<Answered, Error> {
+        let patience = self.timeouts.total;
+        let until = Instant::now() + patience;
+        let impatient = |_| failure::impatient("no answer", patience);
+        let sent = timeout_at(until, exchange::send(self, post)).await.map_err(impatient)?;
+        let mut response = sent.map_err(|error| failure::network(&error))?;
+        if !response.status().is_success() {
+            return Ok(Answered::No(Refusal::read(response, Duration::from_secs(10).min(patience)).await));
+        }
+        let (status, request) = (response.status().as_u16(), request_id(response.headers()));
+        let mut body = Vec::new();
+        while let Some(piece) = timeout_at(until, response.chunk())
+            .await
+            .map_err(impatient)?
+            .map_err(|error| failure::network(&error))?
+        {
+            if body.len() + piece.len() > most {
+                return Err(Error::Refused(format!("the answer has more than {most} bytes")));
+            }
+            body.extend_from_slice(&piece);
+        }
+        Ok(Answered::Yes(Whole { status, body, request }))
+    }
+}

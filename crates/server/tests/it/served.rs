@@ -1,0 +1,76 @@
+//! A server on loopback that keeps its callbacks, and a client that speaks plain HTTP.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
+use rooftree_server::{Callback, Error, Options, Receipt, Server};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+pub struct Served {
+    pub address: SocketAddr,
+    pub stop: CancellationToken,
+    pub callbacks: Arc<Mutex<Vec<Callback>>>,
+    pub task: JoinHandle<Result<(), Error>>,
+}
+
+/// What a server says.
+#[derive(Debug)]
+pub struct Said {
+    pub status: u16,
+    pub body: String,
+}
+
+/// Options of a server that receives callbacks this way.
+pub fn options(address: &str, token: Option<&str>, receipt: Receipt) -> (Options, Arc<Mutex<Vec<Callback>>>) {
+    let callbacks = Arc::new(Mutex::new(Vec::new()));
+    let kept = callbacks.clone();
+    let deliver = Arc::new(move |callback| {
+        kept.lock().unwrap().push(callback);
+        receipt
+    });
+    (Options { address: address.parse().unwrap(), token: token.map(str::to_owned), deliver }, callbacks)
+}
+
+impl Served {
+    pub async fn start(token: Option<&str>, receipt: Receipt) -> Self {
+        let (options, callbacks) = options("127.0.0.1:0", token, receipt);
+        let server = Server::listen(options).await.unwrap();
+        let (address, stop) = (server.address(), CancellationToken::new());
+        let task = tokio::spawn(server.run(stop.clone()));
+        Self { address, stop, callbacks, task }
+    }
+
+    pub async fn open(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// One request: its first line, further header lines, its body.
+    pub async fn ask(&self, line: &str, headers: &[&str], body: &[u8]) -> Said {
+        let mut stream = self.open().await;
+        stream.write_all(head(line, headers, body.len()).as_bytes()).await.unwrap();
+        // A server that has said no may not read on.
+        let _ = stream.write_all(body).await;
+        hear(stream).await
+    }
+}
+
+pub fn head(line: &str, headers: &[&str], length: usize) -> String {
+    let more: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+    format!("{line} HTTP/1.1\r\nhost: us\r\nconnection: close\r\ncontent-length: {length}\r\n{more}\r\n")
+}
+
+pub async fn hear(mut stream: TcpStream) -> Said {
+    let mut bytes = Vec::new();
+    // The connection may be reset behind the answer.
+    let _ = stream.read_to_end(&mut bytes).await;
+    let text = String::from_utf8(bytes).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+    Said { status: head.split(' ').nth(1).unwrap().parse().unwrap(), body: body.to_owned() }
+}
