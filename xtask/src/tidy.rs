@@ -4,6 +4,7 @@
 //! add a wall, write its file, plant a violation in its test, and list it here.
 
 mod edges;
+mod front_door;
 mod headers;
 mod markdown;
 mod modules;
@@ -27,6 +28,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("file names", names::check),
     ("paths in Markdown", markdown::check),
     ("one loop", the_loop::check),
+    ("what `cargo run` runs", front_door::check),
     ("generated files", generate::check),
 ];
 
