@@ -19,6 +19,7 @@ mod prompt;
 mod recovery;
 mod result;
 mod run;
+mod run_view;
 mod settle;
 mod take;
 #[cfg(test)]

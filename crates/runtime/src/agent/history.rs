@@ -7,16 +7,13 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    BlobId, CallId, Event, EventBody, Lane, MessageId, Outcome, Part, PermissionId, Repeat, RunId, Timestamp,
-    Todo, ToolCall, ToolResult, Usage,
-    event::{
-        ClearReason, Compaction, Denial, ReplyRecord, RunMode, Shrinking, StopReason, ToolRecord, WaitReason,
-    },
-    tool_call::{FileAction, FileNote},
+    BlobId, CallId, Event, EventBody, Lane, Outcome, Part, PermissionId, Repeat, Timestamp, Todo, ToolCall,
+    ToolResult,
+    event::{ClearReason, Compaction, ReplyRecord, Shrinking, StopReason, ToolRecord, WaitReason},
 };
 use rooftree_providers::ModelMessage;
 
-use super::{window, wording};
+use super::{run_view::RunView, window, wording};
 
 /// What a session's events amount to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,42 +51,6 @@ pub struct OpenCall {
     pub intent: Option<Repeat>,
     /// What became of it.
     pub result: Option<ToolResult>,
-}
-
-/// How far the run is that is being worked on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunView {
-    /// Which one.
-    pub id: RunId,
-    /// The message it answers.
-    pub message: MessageId,
-    /// That message's place in the mail lane, if it came by mail.
-    pub mail: Option<u64>,
-    /// Since when.
-    pub started_at: Timestamp,
-    /// What started it.
-    pub mode: RunMode,
-    /// Replies so far.
-    pub turns: u32,
-    /// Calls that ended so far.
-    pub calls: u32,
-    /// What it cost so far.
-    pub usage: Usage,
-    /// Files it changed so far.
-    pub files: Vec<FileNote>,
-    /// Calls that were refused so far.
-    pub denials: Vec<Denial>,
-    /// The last thing the model said.
-    pub text: String,
-    /// How often the last calls were asked for in a row.
-    pub identical: u32,
-    /// How many replies in a row hit the model's output limit.
-    pub cut_off: u32,
-    /// When a provider wants to be asked again.
-    pub waiting_until: Option<Timestamp>,
-    /// A question nobody has settled yet.
-    pub asking: Option<PermissionId>,
-    last_calls: Vec<ToolCall>,
 }
 
 impl History {
@@ -380,58 +341,4 @@ fn results_of(calls: &[OpenCall], words: &str) -> ModelMessage {
 
 fn unknown(call: &CallId, words: &str) -> ToolResult {
     ToolResult { call: call.clone(), outcome: Outcome::Unknown, content: vec![Part::text(words)] }
-}
-
-impl RunView {
-    fn new(id: RunId, message: MessageId, mode: RunMode, started_at: Timestamp) -> Self {
-        Self {
-            id,
-            message,
-            mail: None,
-            started_at,
-            mode,
-            turns: 0,
-            calls: 0,
-            usage: Usage::none(),
-            files: Vec::new(),
-            denials: Vec::new(),
-            text: String::new(),
-            identical: 0,
-            cut_off: 0,
-            waiting_until: None,
-            asking: None,
-            last_calls: Vec::new(),
-        }
-    }
-
-    fn note_reply(&mut self, reply: &ReplyRecord, calls: &[ToolCall]) {
-        self.turns += 1;
-        self.cut_off = if reply.stop == StopReason::MaxOutput { self.cut_off + 1 } else { 0 };
-        self.usage += reply.usage;
-        if !reply.text.is_empty() {
-            self.text.clone_from(&reply.text);
-        }
-        let same = calls.len() == self.last_calls.len()
-            && calls.iter().zip(&self.last_calls).all(|(a, b)| a.tool == b.tool && a.input == b.input);
-        self.identical = if same && !calls.is_empty() { self.identical + 1 } else { 1 };
-        self.last_calls = calls.to_vec();
-    }
-
-    fn note_result(&mut self, record: &ToolRecord) {
-        self.calls += 1;
-        if record.outcome == Outcome::Denied {
-            let reason = rooftree_protocol::message::text_of(&record.content);
-            let (call, tool, title) = (record.call.clone(), record.tool.clone(), record.title.clone());
-            self.denials.push(Denial { call, tool, title, reason });
-        }
-        for note in record.files.iter().filter(|note| note.action != FileAction::Read) {
-            match self.files.iter_mut().find(|known| known.path == note.path) {
-                Some(known) => {
-                    let (added, removed) = (known.added + note.added, known.removed + note.removed);
-                    *known = FileNote { added, removed, ..note.clone() };
-                }
-                None => self.files.push(note.clone()),
-            }
-        }
-    }
 }
