@@ -1,6 +1,6 @@
 //! Be reached: the HTTP side of Rooftree.
 //!
-//! For now it takes the callbacks of external agents and says that it lives; see
+//! It takes the callbacks of external agents and says that it lives; see
 //! `docs/external-agents.md`. It knows no vendor, no SQL, and not who waits for a callback: whoever
 //! starts it says what is to be done with one.
 #![warn(missing_docs)]
