@@ -87,7 +87,7 @@ fn after(session: &SessionId) -> Vec<Line> {
         (format!("rooftree sessions show {id}"), "what was kept of it"),
         (format!("rooftree run -s {id} \"Look around\""), "the same once more"),
         ("rooftree run -m scripted/FILE.toml \"…\"".into(), "your own script"),
-        ("rooftree run -m PROVIDER/MODEL \"…\"".into(), "a real model; `rooftree init` finds yours"),
+        ("rooftree run -m PROVIDER/MODEL \"…\"".into(), "a real model; see rooftree init"),
     ];
     for (command, what) in commands {
         let line = Line::of(Look::Accent, format!("  {command:<40}")).with(Look::Dim, format!(" {what}"));
