@@ -1,47 +1,183 @@
-//! The agents there are, by name. Names compare without case.
+//! The agents there are, by name: those that come with the program, those in files and settings,
+//! and those that are made while it runs. Names compare without case.
+//!
+//! One resolver lists and finds, so that whatever is listed can be used. Whoever works with a
+//! definition keeps the one it got; a change is seen by whoever looks next.
 
-use std::{collections::BTreeMap, sync::Arc};
+mod builtin;
+mod describe;
+mod diagnostic;
+mod draft;
+mod fields;
+mod fill;
+mod knowledge;
+mod library;
+mod markdown;
+mod names;
+mod places;
+mod resolve;
+mod shelf;
+mod tree;
 
-use rooftree_protocol::{AgentDefinition, ErrorCode, Level, Problem, Source};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// Agent definitions, ready to be looked up.
-#[derive(Clone, Debug)]
+use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, Timestamp};
+
+use self::shelf::{Origin, Shelf};
+pub use self::{
+    builtin::builtin_text,
+    describe::described,
+    diagnostic::{Diagnostic, Severity},
+    draft::Syntax,
+    knowledge::{Knowledge, ModelNaming, Variables},
+    library::{Document, Library},
+    names::{READ_ONLY, is_name, nearest},
+    places::{Places, Trust},
+    resolve::Loaded,
+    shelf::Hidden,
+    tree::Place,
+};
+use crate::clock::Clock;
+
+/// How long files are taken to be as they were, in milliseconds.
+const FRESH: i64 = 1_000;
+
+/// Agent definitions, ready to be looked up. A clone is the same collection.
+#[derive(Clone, Default)]
 pub struct Definitions {
-    by_name: BTreeMap<String, Arc<AgentDefinition>>,
+    shelf: Arc<RwLock<Shelf>>,
+    watch: Option<Arc<Watch>>,
+}
+
+/// Files that are looked at again now and then.
+struct Watch {
+    library: Library,
+    clock: Arc<dyn Clock>,
+    seen: Mutex<Seen>,
+}
+
+struct Seen {
+    at: Timestamp,
+    stamp: u64,
 }
 
 impl Definitions {
     /// The agents that come with the program.
     pub fn builtin() -> Self {
-        let lead = AgentDefinition {
-            name: "lead".into(),
-            description: "The main agent: works on whatever it is asked.".into(),
-            prompt: include_str!("definitions/builtin/lead.md").trim().into(),
-            source: Source { level: Level::Builtin, ..Source::default() },
-            ..AgentDefinition::default()
-        };
-        Self { by_name: BTreeMap::new() }.with(lead)
+        let definitions = Self::default();
+        builtin::builtin().iter().for_each(|definition| definitions.keep(definition.clone(), Origin::Put));
+        definitions
     }
 
-    /// Adds a definition; one of the same name is replaced.
-    pub fn with(mut self, definition: AgentDefinition) -> Self {
-        self.by_name.insert(definition.name.to_lowercase(), Arc::new(definition));
+    /// With all that a library holds besides. Files that change are read again, at the earliest a
+    /// second after they were looked at.
+    pub fn reading(library: Library, clock: Arc<dyn Clock>) -> Self {
+        let definitions = Self::builtin();
+        let seen = Mutex::new(Seen { at: clock.now(), stamp: library.stamp() });
+        definitions.take(library.load());
+        Self { watch: Some(Arc::new(Watch { library, clock, seen })), ..definitions }
+    }
+
+    /// Adds a definition; one of the same name and level is replaced.
+    pub fn with(self, definition: AgentDefinition) -> Self {
+        self.put(definition);
         self
     }
 
-    /// Finds a definition. `default` means `lead`.
-    pub fn find(&self, name: &str) -> Result<Arc<AgentDefinition>, Problem> {
-        let wanted = name.to_lowercase();
-        let wanted = if wanted == "default" { "lead" } else { &wanted };
-        self.by_name.get(wanted).cloned().ok_or_else(|| {
-            let known: Vec<&str> = self.by_name.values().map(|found| found.name.as_str()).collect();
-            Problem::new(ErrorCode::AgentNotFound, format!("there is no agent `{name}`"))
-                .fix(format!("agents there are: {}", known.join(", ")))
-        })
+    /// Adds or changes a definition while agents are at work. Those at work keep what they have.
+    pub fn put(&self, definition: AgentDefinition) -> Arc<AgentDefinition> {
+        let definition = Arc::new(definition);
+        self.keep(definition.clone(), Origin::Put);
+        definition
     }
 
-    /// All of them, by name.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<AgentDefinition>> {
-        self.by_name.values()
+    /// Takes a definition away; what it hid counts again. Those of the program stay.
+    pub fn remove(&self, name: &str) -> Option<Arc<AgentDefinition>> {
+        self.shelf.write().unwrap_or_else(PoisonError::into_inner).remove(name)
+    }
+
+    /// Finds a definition. `default` means `lead`; `builtin/NAME` one that another hides.
+    pub fn find(&self, name: &str) -> Result<Arc<AgentDefinition>, Problem> {
+        self.refresh();
+        self.read(|shelf| shelf.find(name)).ok_or_else(|| self.unknown(name))
+    }
+
+    /// Those that can be found, by name.
+    pub fn iter(&self) -> impl Iterator<Item = Arc<AgentDefinition>> + use<> {
+        self.all().into_iter()
+    }
+
+    /// The same as a list.
+    pub fn all(&self) -> Vec<Arc<AgentDefinition>> {
+        self.refresh();
+        self.read(Shelf::all)
+    }
+
+    /// Those that others of the same name hide.
+    pub fn hidden(&self) -> Vec<Hidden> {
+        self.read(Shelf::hidden)
+    }
+
+    /// What is wrong with the files that were read.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.read(|shelf| shelf.diagnostics.clone())
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&Shelf) -> T) -> T {
+        look(&self.shelf.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn keep(&self, definition: Arc<AgentDefinition>, origin: Origin) {
+        self.shelf.write().unwrap_or_else(PoisonError::into_inner).put(definition, origin);
+    }
+
+    fn take(&self, loaded: Loaded) {
+        let mut shelf = self.shelf.write().unwrap_or_else(PoisonError::into_inner);
+        shelf.replace_files(loaded.definitions);
+        shelf.diagnostics = loaded.diagnostics;
+    }
+
+    /// Reads files again that changed since somebody looked.
+    fn refresh(&self) {
+        let Some(watch) = &self.watch else { return };
+        let mut seen = watch.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = watch.clock.now();
+        if now.0 - seen.at.0 < FRESH {
+            return;
+        }
+        seen.at = now;
+        let stamp = watch.library.stamp();
+        if stamp != seen.stamp {
+            seen.stamp = stamp;
+            self.take(watch.library.load());
+        }
+    }
+
+    fn unknown(&self, name: &str) -> Problem {
+        let all = self.read(Shelf::all);
+        let known: Vec<&str> =
+            all.iter().filter(|found| !found.hidden).map(|found| found.name.as_str()).collect();
+        let said = format!("Unknown agent type \"{name}\". Available: {}", known.join(", "));
+        let problem = Problem::new(ErrorCode::AgentNotFound, said);
+        let is_broken = |found: &&Diagnostic| {
+            let stem = found.path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case(name));
+            stem && found.severity == Severity::Error
+        };
+        let broken = self.read(|shelf| shelf.diagnostics.iter().find(is_broken).cloned());
+        match broken {
+            Some(broken) => problem
+                .cause(format!("{} is not used: {}", broken.path.display(), broken.message))
+                .fix("rooftree agents validate"),
+            None => match nearest(name, known) {
+                Some(meant) => problem.fix(format!("did you mean `{meant}`?")),
+                None => problem,
+            },
+        }
+    }
+}
+
+impl std::fmt::Debug for Definitions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.read(Shelf::all).iter().map(|found| &found.name)).finish()
     }
 }

@@ -18,7 +18,7 @@ text = "{{ 'written' if results[0].ok else 'not written' }}"
 fn every_wrong_beginning_has_its_number_and_a_way_out() {
     let desk = Desk::with_echo();
     let table: [(&[&str], i32, &str); 8] = [
-        (&["-a", "nobody", "hi"], 8, "agents there are: lead"),
+        (&["-a", "nobody", "hi"], 8, "Available: bash, explore, lead"),
         (&["-s", "nonesuch", "hi"], 8, "rooftree sessions list"),
         (&["--continue", "hi"], 8, "leave out --continue"),
         (&["-m", "nonesuch", "hi"], 2, "rooftree models list"),

@@ -1,0 +1,66 @@
+//! The agents that come with the program: Markdown files like everybody else's.
+
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+
+use rooftree_protocol::{AgentDefinition, Level, Source};
+
+use super::{Knowledge, draft, names, resolve::resolve};
+
+const FILES: [(&str, &str); 7] = [
+    ("lead", include_str!("builtin/lead.md")),
+    ("explore", include_str!("builtin/explore.md")),
+    ("plan", include_str!("builtin/plan.md")),
+    ("bash", include_str!("builtin/bash.md")),
+    ("research", include_str!("builtin/research.md")),
+    ("task", include_str!("builtin/task.md")),
+    ("verify", include_str!("builtin/verify.md")),
+];
+
+/// All of them, read once per process.
+pub(super) fn builtin() -> &'static [Arc<AgentDefinition>] {
+    static READ: OnceLock<Vec<Arc<AgentDefinition>>> = OnceLock::new();
+    READ.get_or_init(|| {
+        // Whether a tool is there is for the toolset to say: what is not is simply not offered.
+        let knowledge = Knowledge {
+            tools: names::tools().map(|name| vec![name.to_owned()]).collect(),
+            ..Knowledge::default()
+        };
+        let source = Source { level: Level::Builtin, ..Source::default() };
+        let drafts: Vec<_> = FILES
+            .iter()
+            .flat_map(|(name, text)| draft::markdown(text, Path::new(&format!("{name}.md")), &source).drafts)
+            .collect();
+        resolve(&drafts, &[], &knowledge).definitions.into_iter().map(Arc::new).collect()
+    })
+}
+
+/// The text of one, to begin a new file with.
+pub fn builtin_text(name: &str) -> Option<&'static str> {
+    FILES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, text)| *text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_read_without_complaint() {
+        assert_eq!(builtin().len(), FILES.len());
+        for definition in builtin() {
+            assert!(
+                !definition.description.is_empty() && !definition.prompt.is_empty(),
+                "{}",
+                definition.name
+            );
+        }
+        let tools =
+            |name: &str| builtin().iter().find(|found| found.name == name).unwrap().tools.allow.clone();
+        for reader in ["explore", "plan"] {
+            assert_eq!(tools(reader).unwrap(), names::READ_ONLY);
+        }
+        assert_eq!((tools("lead"), tools("task")), (None, None));
+    }
+}

@@ -1,0 +1,88 @@
+//! Servers whose tools an agent brings along, with variables replaced.
+
+use std::collections::BTreeMap;
+
+use rooftree_protocol::McpServer;
+
+use super::Filling;
+use crate::definitions::tree::{Entry, Node, Value};
+
+impl Filling<'_> {
+    /// A map of servers, or a list of names and of maps with one server each.
+    pub(super) fn servers(&mut self, entry: &Entry) {
+        let mut servers = BTreeMap::new();
+        match &entry.node.value {
+            Value::Map(entries) => entries.iter().for_each(|server| self.server(server, &mut servers)),
+            Value::List(items) => {
+                for item in items {
+                    match (&item.value, item.text()) {
+                        (Value::Map(entries), _) => {
+                            entries.iter().for_each(|server| self.server(server, &mut servers))
+                        }
+                        (_, Some(name)) => {
+                            servers.insert(name.to_owned(), McpServer::default());
+                        }
+                        _ => self.wrong(entry, "a list of names and maps"),
+                    }
+                }
+            }
+            Value::Text { .. } => self.wrong(entry, "a map of servers"),
+        }
+        if !servers.is_empty() {
+            let what = self.placed(format!("`{}`: servers are not started yet", entry.key));
+            self.complaints.warning("W0102", Some(entry.at), what, "the agent works without their tools");
+        }
+        self.definition.mcp_servers = servers;
+    }
+
+    fn server(&mut self, entry: &Entry, servers: &mut BTreeMap<String, McpServer>) {
+        let Some(entries) = entry.node.entries() else { return self.wrong(entry, "a map") };
+        let mut server = McpServer::default();
+        for field in entries {
+            match field.key.as_str() {
+                "command" => server.command = self.expanded(&field.node),
+                "url" => server.url = self.expanded(&field.node),
+                "args" => server.args = self.each(field),
+                "env" => server.env = self.pairs(field),
+                "headers" => server.headers = self.pairs(field),
+                "enabled" => server.enabled = self.flag(field).unwrap_or(true),
+                "timeout" | "timeout_secs" => server.timeout_secs = self.count(field).map(u64::from),
+                // What kind it is can be seen from whether it has a command or a URL.
+                "type" | "name" => {}
+                _ => self.not_yet(field),
+            }
+        }
+        if server.command.is_none() && server.url.is_none() {
+            self.wrong(entry, "a server with a `command` or a `url`");
+        }
+        servers.insert(entry.key.clone(), server);
+    }
+
+    fn each(&mut self, entry: &Entry) -> Vec<String> {
+        match &entry.node.value {
+            Value::List(items) => items.iter().filter_map(|item| self.expanded(item)).collect(),
+            _ => {
+                self.wrong(entry, "a list");
+                Vec::new()
+            }
+        }
+    }
+
+    fn pairs(&mut self, entry: &Entry) -> BTreeMap<String, String> {
+        let Some(entries) = entry.node.entries() else {
+            self.wrong(entry, "a map");
+            return BTreeMap::new();
+        };
+        entries.iter().filter_map(|pair| Some((pair.key.clone(), self.expanded(&pair.node)?))).collect()
+    }
+
+    fn expanded(&mut self, node: &Node) -> Option<String> {
+        let (text, missing) = self.knowledge.expand(node.text()?);
+        for name in missing {
+            let what = self.placed(format!("variable `{name}` is not set"));
+            let help = format!("set it, or write ${{{name}:-default}}");
+            self.complaints.warning("W0104", Some(node.at), what, &help);
+        }
+        Some(text)
+    }
+}

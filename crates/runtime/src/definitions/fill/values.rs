@@ -1,0 +1,158 @@
+//! Single values of a field: what was written, or a complaint about it.
+
+use rooftree_protocol::{Limits, PermissionMode, UseAs};
+use serde::de::DeserializeOwned;
+
+use super::Filling;
+use crate::definitions::{
+    names::nearest,
+    tree::{Entry, Node, Value},
+};
+
+impl Filling<'_> {
+    /// Says that a value cannot be what it is.
+    pub(super) fn wrong(&mut self, entry: &Entry, wanted: &str) {
+        let what = self.placed(format!("`{}` must be {wanted}", entry.key));
+        self.complaints.error("E0314", Some(entry.node.at), what, "");
+    }
+
+    pub(super) fn text(&mut self, entry: &Entry) -> Option<String> {
+        let text = entry.node.text().map(|text| text.trim().to_owned());
+        if text.is_none() {
+            self.wrong(entry, "text");
+        }
+        text
+    }
+
+    pub(super) fn flag(&mut self, entry: &Entry) -> Option<bool> {
+        let flag = entry.node.flag();
+        if flag.is_none() {
+            self.wrong(entry, "true or false");
+        }
+        flag
+    }
+
+    pub(super) fn count(&mut self, entry: &Entry) -> Option<u32> {
+        let count = entry.node.text().and_then(|text| text.parse().ok()).filter(|count| *count > 0);
+        if count.is_none() {
+            self.wrong(entry, "a whole number above zero");
+        }
+        count
+    }
+
+    /// A list of words, or words between commas.
+    pub(super) fn words(&mut self, entry: &Entry) -> Option<Vec<String>> {
+        Some(self.word_nodes(entry)?.into_iter().filter_map(|node| node.text().map(str::to_owned)).collect())
+    }
+
+    /// The same, each with its place.
+    pub(super) fn word_nodes(&mut self, entry: &Entry) -> Option<Vec<Node>> {
+        let nodes = match &entry.node.value {
+            Value::Text { text, .. } => between_commas(text, &entry.node),
+            Value::List(items) if items.iter().all(|item| item.text().is_some()) => items.clone(),
+            _ => {
+                self.wrong(entry, "a list of words");
+                return None;
+            }
+        };
+        Some(nodes)
+    }
+
+    /// A value of a type of the protocol, whose own words say what is wrong.
+    pub(super) fn typed<T: DeserializeOwned>(&mut self, entry: &Entry) -> Option<T> {
+        match serde_json::from_value(entry.node.json()) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                let what = self.placed(format!("`{}`: {error}", entry.key));
+                self.complaints.error("E0314", Some(entry.node.at), what, "");
+                None
+            }
+        }
+    }
+
+    pub(super) fn permission_mode(&mut self, entry: &Entry) {
+        let Some(text) = self.text(entry) else { return };
+        let plain = text.replace(['-', '_'], "").to_lowercase();
+        let mode = match plain.as_str() {
+            "plan" => PermissionMode::Plan,
+            "ask" | "default" | "manual" | "bubble" => PermissionMode::Ask,
+            "acceptedits" | "autoedit" => PermissionMode::AcceptEdits,
+            "auto" => PermissionMode::Auto,
+            "bypass" | "bypasspermissions" | "yolo" => PermissionMode::Bypass,
+            "dontask" => {
+                let what = self.placed("`dontAsk` is taken as `ask`".into());
+                let help = "whoever would be asked decides; where nobody can be, it is refused";
+                self.complaints.warning("W0117", Some(entry.node.at), what, help);
+                PermissionMode::Ask
+            }
+            _ => return self.wrong(entry, "one of plan, ask, accept-edits, auto, bypass"),
+        };
+        self.definition.permission_mode = Some(mode);
+    }
+
+    pub(super) fn use_as(&mut self, entry: &Entry) {
+        self.definition.use_as = match entry.node.text() {
+            Some("primary") => UseAs::Primary,
+            Some("subagent") => UseAs::Subagent,
+            Some("both" | "all") => UseAs::Both,
+            _ => return self.wrong(entry, "one of primary, subagent, both"),
+        };
+    }
+
+    pub(super) fn limits(&mut self, entry: &Entry) {
+        let Some(entries) = entry.node.entries() else { return self.wrong(entry, "a map of limits") };
+        let Ok(serde_json::Value::Object(mut limits)) = serde_json::to_value(&self.definition.limits) else {
+            return;
+        };
+        for limit in entries {
+            if !limits.contains_key(&limit.key) {
+                let known = limits.keys().map(String::as_str);
+                let meant = nearest(&limit.key, known).map(|meant| format!("did you mean `{meant}`?"));
+                let what = self.placed(format!("unknown limit `{}`", limit.key));
+                self.complaints.error("E0318", Some(limit.at), what, &meant.unwrap_or_default());
+                continue;
+            }
+            let before = limits.insert(limit.key.clone(), limit.node.json());
+            match serde_json::from_value::<Limits>(limits.clone().into()) {
+                Ok(read) => self.definition.limits = read,
+                Err(error) => {
+                    let what = self.placed(format!("`limits.{}`: {error}", limit.key));
+                    self.complaints.error("E0314", Some(limit.node.at), what, "");
+                    limits.insert(limit.key.clone(), before.unwrap_or_default());
+                }
+            }
+        }
+    }
+}
+
+/// Words between commas, but not between those in parentheses: `Read, Agent(a, b)`.
+fn between_commas(text: &str, node: &Node) -> Vec<Node> {
+    let (mut nodes, mut depth, mut word) = (Vec::new(), 0_u32, String::new());
+    let mut column = node.at.column;
+    let mut start = column;
+    for letter in text.chars().chain([',']) {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if letter == ',' && depth == 0 {
+            let blanks = word.chars().take_while(|letter| letter.is_whitespace()).count();
+            let said = word.trim().to_owned();
+            let at = crate::definitions::tree::Place {
+                column: start + blanks,
+                length: said.chars().count().max(1),
+                ..node.at
+            };
+            if !said.is_empty() {
+                nodes.push(Node { value: Value::Text { text: said, is_plain: true }, at });
+            }
+            word.clear();
+            start = column + 1;
+        } else {
+            word.push(letter);
+        }
+        column += 1;
+    }
+    nodes
+}

@@ -1,0 +1,200 @@
+//! All files with definitions: finds them, reads them, and notices when they change.
+
+use std::{
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+};
+
+use rooftree_protocol::{AgentDefinition, Dialect, Level, Source};
+
+use super::{
+    Knowledge, Loaded, Places, Syntax,
+    builtin::builtin,
+    diagnostic::{Complaints, Diagnostic},
+    draft::{self, Drafts},
+    places::{Directory, Holds},
+    resolve::resolve,
+};
+
+/// How deep directories of definitions go.
+const DEEPEST: usize = 8;
+/// Files that are looked at in one directory and those below it.
+const MOST_FILES: usize = 5_000;
+/// A definition is not longer than this.
+const LONGEST: u64 = 1024 * 1024;
+
+/// A text with definitions that is no file of a directory: settings, or what was typed.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The file, or what stands for one in complaints.
+    pub path: PathBuf,
+    /// The text.
+    pub text: String,
+    /// How it is written.
+    pub syntax: Syntax,
+}
+
+/// Where definitions come from, and what is needed to read them.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    /// The directories.
+    pub places: Places,
+    /// Models, tools and variables.
+    pub knowledge: Knowledge,
+    /// What goes before all files.
+    pub documents: Vec<Document>,
+}
+
+impl Library {
+    /// Reads everything there is. A bad file hides no other.
+    pub fn load(&self) -> Loaded {
+        let mut all = Drafts::default();
+        for directory in self.places.agents().iter().filter(|directory| self.places.may_use(directory.level))
+        {
+            for path in files(directory) {
+                add(&mut all, read_file(&path, directory.level, directory.dialect));
+            }
+        }
+        for document in &self.documents {
+            add(&mut all, read_document(document));
+        }
+        self.understood(all)
+    }
+
+    /// Reads these files alone, as if they lay in a project of ours.
+    pub fn load_files(&self, paths: &[PathBuf]) -> Loaded {
+        let mut all = Drafts::default();
+        for path in paths {
+            if path.is_dir() {
+                let dialect = dialect_of(path);
+                let directory =
+                    Directory { path: path.clone(), level: Level::Project, dialect, holds: Holds::Both };
+                files(&directory)
+                    .iter()
+                    .for_each(|file| add(&mut all, read_file(file, Level::Project, dialect)));
+            } else {
+                add(&mut all, read_file(path, Level::Project, dialect_of(path)));
+            }
+        }
+        self.understood(all)
+    }
+
+    /// Files of the project that would be read if it were trusted.
+    pub fn untrusted(&self) -> Vec<PathBuf> {
+        let directories = self.places.agents();
+        let project = directories.iter().filter(|directory| !self.places.may_use(directory.level));
+        let files = project.flat_map(files);
+        files.filter(|path| path.extension().is_some_and(|end| end == "md") || is_definition(path)).collect()
+    }
+
+    /// Something that changes when any of the files does.
+    pub(super) fn stamp(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for directory in self.places.agents().iter().filter(|directory| self.places.may_use(directory.level))
+        {
+            for path in files(directory) {
+                let facts = fs::metadata(&path).ok();
+                let changed = facts.as_ref().and_then(|facts| facts.modified().ok());
+                (path, changed, facts.map(|facts| facts.len())).hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+
+    fn understood(&self, all: Drafts) -> Loaded {
+        let builtin: Vec<AgentDefinition> =
+            builtin().iter().map(|definition| (**definition).clone()).collect();
+        let mut loaded = resolve(&all.drafts, &builtin, &self.knowledge);
+        loaded.diagnostics.splice(0..0, all.diagnostics);
+        loaded.diagnostics.sort_by(|one, other| one.path.cmp(&other.path));
+        loaded
+    }
+}
+
+fn add(all: &mut Drafts, more: Drafts) {
+    all.drafts.extend(more.drafts);
+    all.diagnostics.extend(more.diagnostics);
+}
+
+fn read_document(document: &Document) -> Drafts {
+    let Document { path, text, syntax } = document;
+    let source = Source { level: Level::Config, dialect: Dialect::Assistant, path: Some(path.clone()) };
+    draft::document(text, *syntax, path, &source)
+}
+
+fn read_file(path: &Path, level: Level, dialect: Dialect) -> Drafts {
+    let text = match text_of(path) {
+        Ok(text) => text,
+        Err(diagnostic) => return Drafts { drafts: Vec::new(), diagnostics: vec![diagnostic] },
+    };
+    let source = Source { level, dialect, path: Some(path.to_owned()) };
+    match path.extension().and_then(|end| end.to_str()) {
+        Some("json") => draft::json_file(&text, path, &Source { dialect: json_dialect(dialect), ..source }),
+        _ => draft::markdown(&text, path, &source),
+    }
+}
+
+/// JSON is koda's way of writing, wherever the file lies.
+fn json_dialect(dialect: Dialect) -> Dialect {
+    if dialect == Dialect::Rooftree { Dialect::Koda } else { dialect }
+}
+
+fn text_of(path: &Path) -> Result<String, Diagnostic> {
+    let length = fs::metadata(path).map(|facts| facts.len());
+    let read = match length {
+        Ok(length) if length > LONGEST => Err(format!("it has {length} bytes, more than {LONGEST}")),
+        _ => fs::read_to_string(path).map_err(|error| error.to_string()),
+    };
+    read.map_err(|why| {
+        let mut complaints = Complaints::about(path, "");
+        complaints.error("E0310", None, format!("cannot read it: {why}"), "");
+        // Exactly one was added.
+        complaints.list.swap_remove(0)
+    })
+}
+
+/// In whose manner a file is written, by where it lies.
+fn dialect_of(path: &Path) -> Dialect {
+    let has = |name: &str| path.components().any(|part| part.as_os_str() == name);
+    match () {
+        () if has(".emdash") => Dialect::Emdash,
+        () if has(".claude") || has(".agents") => Dialect::Fourmis,
+        () if path.extension().is_some_and(|end| end == "json") => Dialect::Koda,
+        () => Dialect::Rooftree,
+    }
+}
+
+fn is_definition(path: &Path) -> bool {
+    let source = Source::default();
+    text_of(path).is_ok_and(|text| !draft::json_file(&text, path, &source).drafts.is_empty())
+}
+
+/// The files of a directory, by name.
+fn files(directory: &Directory) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let depth = if directory.holds == Holds::Both { DEEPEST } else { 0 };
+    collect(&directory.path, directory.holds, depth, &mut found);
+    found.sort();
+    found
+}
+
+fn collect(directory: &Path, holds: Holds, depth: usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        if found.len() >= MOST_FILES {
+            return;
+        }
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        let is_ours = name.ends_with(".json") || (holds == Holds::Both && name.ends_with(".md"));
+        if name.starts_with('.') || name.eq_ignore_ascii_case("README.md") {
+            continue;
+        }
+        if is_ours && path.is_file() {
+            found.push(path);
+        } else if depth > 0 && path.is_dir() {
+            collect(&path, holds, depth - 1, found);
+        }
+    }
+}

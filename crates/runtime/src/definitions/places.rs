@@ -1,0 +1,149 @@
+//! Where definitions, rules, skills and instructions lie: the user's directory, the project's.
+
+use std::path::{Path, PathBuf};
+
+use rooftree_protocol::{Dialect, Level};
+
+/// Whether what a project brings along may be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// The person said so.
+    Given,
+    /// Nobody did: a folder that was merely downloaded must not decide what agents do.
+    #[default]
+    Missing,
+}
+
+/// The directories to look in.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// Directories of the project, from its root to where work is done.
+    pub project: Vec<PathBuf>,
+    /// The user's own directory, with `agents`, `rules` and `skills` in it.
+    pub user: Option<PathBuf>,
+    /// The home directory, for what other programs keep there.
+    pub home: Option<PathBuf>,
+    /// Whether the project is trusted.
+    pub trust: Trust,
+}
+
+/// A directory of definitions, and how they are written there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Directory {
+    pub(super) path: PathBuf,
+    pub(super) level: Level,
+    pub(super) dialect: Dialect,
+    pub(super) holds: Holds,
+}
+
+/// What kind of files a directory holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// Markdown and JSON, in directories below it too.
+    Both,
+    /// Only JSON, and only right here.
+    Json,
+}
+
+/// Directories of agents, the weakest first: what is written for us goes before what is not.
+const AGENTS: [(&str, Dialect, Holds); 5] = [
+    ("agents", Dialect::Koda, Holds::Json),
+    (".emdash/agents", Dialect::Emdash, Holds::Both),
+    (".agents/agents", Dialect::Fourmis, Holds::Both),
+    (".claude/agents", Dialect::Fourmis, Holds::Both),
+    (".rooftree/agents", Dialect::Rooftree, Holds::Both),
+];
+/// The same for what a user has besides the own directory.
+const AT_HOME: [(&str, Dialect, Holds); 3] = [
+    (".config/koda/agents", Dialect::Koda, Holds::Json),
+    (".agents/agents", Dialect::Fourmis, Holds::Both),
+    (".claude/agents", Dialect::Fourmis, Holds::Both),
+];
+/// Programs whose directories we read, the weakest first.
+const PROGRAMS: [&str; 4] = [".emdash", ".agents", ".claude", ".rooftree"];
+
+impl Places {
+    /// Those around a directory: up to the root of its repository, or it alone if it is in none.
+    pub fn around(cwd: &Path, user: Option<PathBuf>, home: Option<PathBuf>) -> Self {
+        let root = cwd.ancestors().find(|place| place.join(".git").exists()).unwrap_or(cwd);
+        let mut project: Vec<PathBuf> =
+            cwd.ancestors().take_while(|place| place.starts_with(root)).map(Path::to_owned).collect();
+        // What lies at home is the user's, not a project's.
+        project.retain(|place| home.as_deref() != Some(place) && user.as_deref() != Some(place));
+        project.reverse();
+        Self { project, user, home, trust: Trust::Missing }
+    }
+
+    /// The same, trusted or not.
+    pub fn trusted(self, trust: Trust) -> Self {
+        Self { trust, ..self }
+    }
+
+    /// The project's root, if there is a project.
+    pub fn root(&self) -> Option<&Path> {
+        self.project.first().map(PathBuf::as_path)
+    }
+
+    /// Directories with definitions, the weakest first, whether they are trusted or not.
+    pub(super) fn agents(&self) -> Vec<Directory> {
+        let below = |base: &Path, level: Level, table: &[(&str, Dialect, Holds)]| {
+            let directory = |(path, dialect, holds): &(&str, Dialect, Holds)| Directory {
+                path: base.join(path),
+                level,
+                dialect: *dialect,
+                holds: *holds,
+            };
+            table.iter().map(directory).collect::<Vec<_>>()
+        };
+        let mut found = Vec::new();
+        if let Some(home) = &self.home {
+            found.extend(below(home, Level::User, &AT_HOME));
+        }
+        if let Some(user) = &self.user {
+            found.extend(below(user, Level::User, &[("agents", Dialect::Rooftree, Holds::Both)]));
+        }
+        for place in &self.project {
+            found.extend(below(place, Level::Project, &AGENTS));
+        }
+        found
+    }
+
+    /// Directories called `name` (`rules`, `skills`), the weakest first.
+    pub(super) fn called(&self, name: &str) -> Vec<(PathBuf, Level)> {
+        let mut found = Vec::new();
+        for program in self.home.iter().flat_map(|home| PROGRAMS.map(|program| home.join(program))) {
+            found.push((program.join(name), Level::User));
+        }
+        found.extend(self.user.iter().map(|user| (user.join(name), Level::User)));
+        for program in self.project.iter().flat_map(|place| PROGRAMS.map(|program| place.join(program))) {
+            found.push((program.join(name), Level::Project));
+        }
+        found.retain(|(path, _)| path.is_dir());
+        found
+    }
+
+    /// Whether things of this level may be used.
+    pub(super) fn may_use(&self, level: Level) -> bool {
+        level != Level::Project || self.trust == Trust::Given
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_reaches_up_to_the_root_of_its_repository() {
+        let root = tempfile::tempdir().unwrap();
+        let inner = root.path().join("repo/a/b");
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::create_dir(root.path().join("repo/.git")).unwrap();
+        let places = Places::around(&inner, None, None);
+        let repo = root.path().join("repo");
+        assert_eq!(places.project, [repo.clone(), repo.join("a"), repo.join("a/b")]);
+        assert_eq!(Places::around(root.path(), None, None).project, [root.path()]);
+        assert!(Places::around(root.path(), None, Some(root.path().into())).project.is_empty());
+        let last = places.agents().pop().unwrap();
+        assert_eq!((last.path, last.level), (repo.join("a/b/.rooftree/agents"), Level::Project));
+    }
+}

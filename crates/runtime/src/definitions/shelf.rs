@@ -1,0 +1,95 @@
+//! Definitions by name and by who wrote them; the strongest of a name is the one that counts.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rooftree_protocol::{AgentDefinition, Level};
+
+use super::diagnostic::Diagnostic;
+
+/// A definition that another one of the same name hides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hidden {
+    /// The one that counts.
+    pub by: Arc<AgentDefinition>,
+    /// The one that does not.
+    pub what: Arc<AgentDefinition>,
+}
+
+/// Whether a definition comes from files, which may be read again, or was put there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    Files,
+    Put,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shelf {
+    /// By name in lower case, the weakest first.
+    by_name: BTreeMap<String, Vec<(Origin, Arc<AgentDefinition>)>>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+impl Shelf {
+    /// Adds one. Of the same name and level only one can have been put there.
+    pub(super) fn put(&mut self, definition: Arc<AgentDefinition>, origin: Origin) {
+        let (name, level) = (definition.name.to_lowercase(), definition.source.level);
+        let same = self.by_name.entry(name).or_default();
+        if origin == Origin::Put {
+            same.retain(|(_, known)| known.source.level != level);
+        }
+        let place = same.partition_point(|(_, known)| known.source.level <= level);
+        same.insert(place, (origin, definition));
+    }
+
+    /// Takes away the strongest of a name, unless it comes with the program.
+    pub(super) fn remove(&mut self, name: &str) -> Option<Arc<AgentDefinition>> {
+        let same = self.by_name.get_mut(&name.to_lowercase())?;
+        same.pop_if(|(_, known)| known.source.level != Level::Builtin).map(|(_, removed)| removed)
+    }
+
+    /// Takes over what files say now. Definitions that did not change stay the very same, so that
+    /// whoever compares them sees no difference.
+    pub(super) fn replace_files(&mut self, definitions: Vec<AgentDefinition>) {
+        let mut old: Vec<Arc<AgentDefinition>> = Vec::new();
+        for same in self.by_name.values_mut() {
+            let from_files = same.extract_if(.., |(origin, _)| *origin == Origin::Files);
+            old.extend(from_files.map(|(_, definition)| definition));
+        }
+        for definition in definitions {
+            let known = old.iter().find(|known| ***known == definition).cloned();
+            self.put(known.unwrap_or_else(|| Arc::new(definition)), Origin::Files);
+        }
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Arc<AgentDefinition>> {
+        let name = name.to_lowercase();
+        if let Some(name) = name.strip_prefix("builtin/") {
+            let same = self.by_name.get(meant(name))?;
+            return same
+                .iter()
+                .find(|(_, known)| known.source.level == Level::Builtin)
+                .map(|(_, known)| known.clone());
+        }
+        self.by_name.get(meant(&name))?.last().map(|(_, known)| known.clone())
+    }
+
+    /// Those that count, by name.
+    pub(super) fn all(&self) -> Vec<Arc<AgentDefinition>> {
+        self.by_name.values().filter_map(|same| same.last()).map(|(_, known)| known.clone()).collect()
+    }
+
+    /// Those that do not.
+    pub(super) fn hidden(&self) -> Vec<Hidden> {
+        let mut hidden = Vec::new();
+        for same in self.by_name.values() {
+            let Some(((_, by), weaker)) = same.split_last() else { continue };
+            hidden.extend(weaker.iter().map(|(_, what)| Hidden { by: by.clone(), what: what.clone() }));
+        }
+        hidden
+    }
+}
+
+/// `default` is another word for `lead`.
+fn meant(name: &str) -> &str {
+    if name == "default" { "lead" } else { name }
+}
