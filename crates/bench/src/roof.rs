@@ -48,6 +48,7 @@ impl Roof {
             tools: rooftree_tools::builtin(processes.clone()),
             processes,
             definitions: Definitions::builtin(),
+            surroundings: Arc::default(),
             policy: Policy { mode: PermissionMode::Bypass, ..Policy::default() },
             asking: Asking::Nobody,
             default_model: "quick/model".parse().ok(),

@@ -9,15 +9,21 @@ mod describe;
 mod diagnostic;
 mod draft;
 mod fields;
+mod files;
 mod fill;
+mod instructions;
 mod knowledge;
 mod library;
 mod markdown;
 mod names;
 mod places;
 mod resolve;
+mod rules;
 mod shelf;
+mod skills;
+mod surroundings;
 mod tree;
+mod verifiers;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -29,13 +35,18 @@ pub use self::{
     describe::described,
     diagnostic::{Diagnostic, Severity},
     draft::Syntax,
+    instructions::Instructions,
     knowledge::{Knowledge, ModelNaming, Variables},
     library::{Document, Library},
     names::{READ_ONLY, is_name, nearest},
     places::{Places, Trust},
     resolve::Loaded,
+    rules::Rule,
     shelf::Hidden,
+    skills::{Skill, is_in_scope, skills_in_scope},
+    surroundings::Surroundings,
     tree::Place,
+    verifiers::Verifier,
 };
 use crate::clock::Clock;
 
@@ -170,7 +181,7 @@ impl Definitions {
                 .fix("rooftree agents validate"),
             None => match nearest(name, known) {
                 Some(meant) => problem.fix(format!("did you mean `{meant}`?")),
-                None => problem,
+                None => problem.fix("rooftree agents list shows what each is for"),
             },
         }
     }

@@ -19,14 +19,19 @@ mod replies;
 mod router;
 mod runtime;
 mod signals;
+mod skill_tools;
 mod tasks;
 mod world;
 
-pub use agent::history::History;
+pub use agent::{
+    history::History,
+    prompt::{Sections, peers},
+};
 pub use bus::{Filter, Subscription};
 pub use clock::{Clock, SystemClock};
-pub use definitions::Definitions;
+pub use definitions::{Definitions, Surroundings};
 pub use error::Error;
 pub use handle::Handle;
 pub use runtime::Runtime;
+pub use skill_tools::skill_tools;
 pub use world::{Asking, Naming, Options};

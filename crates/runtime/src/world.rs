@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Definitions,
+    Clock, Definitions, Surroundings,
     bus::Bus,
     governor::Governor,
     kit::{Kit, Kits},
@@ -46,6 +46,8 @@ pub struct Options {
     pub processes: Arc<Processes>,
     /// The agents there are.
     pub definitions: Definitions,
+    /// What agents find around them: rules, skills, instructions, verifiers.
+    pub surroundings: Arc<Surroundings>,
     /// What may happen without asking.
     pub policy: Policy,
     /// Whether somebody can be asked.

@@ -12,7 +12,7 @@ use rooftree_providers::{
     catalog::Price,
     scripted::{Entry, Scripted},
 };
-use rooftree_runtime::{Asking, Clock, Definitions, Filter, Handle, Options, Runtime};
+use rooftree_runtime::{Asking, Clock, Definitions, Filter, Handle, Options, Runtime, Surroundings};
 use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::{Policy, Processes, Toolset};
 use tempfile::TempDir;
@@ -57,6 +57,8 @@ pub struct Plan {
     pub price: Option<Price>,
     /// The agents there are.
     pub definitions: Definitions,
+    /// Rules, skills and instructions.
+    pub surroundings: Arc<Surroundings>,
 }
 
 impl Plan {
@@ -78,6 +80,7 @@ impl Plan {
             price: None,
             depth: None,
             definitions: Definitions::builtin(),
+            surroundings: Arc::default(),
         }
     }
 
@@ -134,6 +137,7 @@ impl Plan {
             tools: self.tools,
             processes: Arc::new(Processes::new(move || drawing.entropy())),
             definitions: self.definitions,
+            surroundings: self.surroundings,
             policy: self.policy,
             asking: self.asking,
             default_model: Some(default_model),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
-use crate::caller::Caller;
+use crate::{caller::Caller, skill_tools};
 
 /// A call that passed every check but the last.
 #[derive(Clone)]
@@ -53,9 +53,10 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
     }
 }
 
-/// Who calls, for the tools that ask other agents. The others need not know, and are spared the cost.
+/// Who calls, for the tools that ask other agents or load skills. The others need not know, and are spared the cost.
 fn caller(agent: &Agent, one: &Prepared) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
-    let run = agent.run_id().filter(|_| one.tool.kind() == ToolKind::Delegate)?;
+    let is_told = one.tool.kind() == ToolKind::Delegate || skill_tools::is_one(one.tool.as_ref());
+    let run = agent.run_id().filter(|_| is_told)?;
     let asks = |open: &&super::history::OpenCall| matches!(agent.kit.toolset.find(&open.call.tool), Found::Tool(tool) if tool.spec().name == "Task");
     Some(Arc::new(Caller {
         world: agent.world.clone(),

@@ -3,10 +3,13 @@
 //! The system prompt is made once per waking and stays the same from turn to turn, so that
 //! providers can reuse what they have already read.
 
+mod sections;
+
 use std::{path::Path, sync::Arc};
 
 use rooftree_providers::{Request, ToolChoice, Workplace};
 
+pub use self::sections::{Sections, peers};
 use super::{Agent, window};
 use crate::{kit::Kit, world::World};
 
@@ -14,12 +17,17 @@ use crate::{kit::Kit, world::World};
 const MAX_OUTPUT: u64 = 32_000;
 
 /// The system prompt for a definition at work in a directory.
-pub(super) fn system(_world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
-    let prompt = kit.definition.prompt.trim();
-    let platform = std::env::consts::OS;
-    format!("{prompt}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display())
-        .trim()
-        .into()
+pub(super) fn system(world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
+    let options = &world.options;
+    let sections = Sections {
+        definition: &kit.definition,
+        toolset: &kit.toolset,
+        definitions: &options.definitions,
+        surroundings: &options.surroundings,
+        memory: None,
+        cwd,
+    };
+    sections.text()
 }
 
 /// The next question to the model.

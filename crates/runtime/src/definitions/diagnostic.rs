@@ -64,6 +64,11 @@ impl<'a> Complaints<'a> {
         self.add(Severity::Warning, code, at, (what, help));
     }
 
+    /// What is strict is not used if anything about it is not as it is written.
+    pub(super) fn escalate(&mut self) {
+        self.list.iter_mut().for_each(|diagnostic| diagnostic.severity = Severity::Error);
+    }
+
     pub(super) fn has_errors(&self) -> bool {
         self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }

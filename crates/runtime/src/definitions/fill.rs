@@ -5,7 +5,7 @@ mod servers;
 mod tools;
 mod values;
 
-use rooftree_protocol::{AgentDefinition, Dialect, Effort, Scope};
+use rooftree_protocol::{AgentDefinition, Dialect, Effort, Scope, definition::Exposure};
 use serde_json::Value as Json;
 
 use super::{
@@ -108,11 +108,11 @@ impl Filling<'_> {
             Field::Background => self.definition.background = self.flag(entry).unwrap_or_default(),
             Field::Isolation => self.definition.isolation = self.typed(entry).unwrap_or_default(),
             Field::Memory => self.definition.memory = self.typed(entry),
-            Field::Exposure => self.definition.exposure = self.typed(entry).unwrap_or_default(),
+            Field::Exposure => self.exposure(entry),
             Field::UseAs => self.use_as(entry),
             Field::Hidden => self.definition.hidden = self.flag(entry).unwrap_or_default(),
             Field::Visible => self.definition.hidden = !self.flag(entry).unwrap_or(true),
-            Field::ApiExposed => self.definition.api_exposed = self.flag(entry).unwrap_or_default(),
+            Field::ApiExposed => self.api_exposed(entry),
             Field::Strict => self.definition.strict = self.flag(entry).unwrap_or_default(),
             Field::Color | Field::Icon => self.look(field, entry),
             Field::Limits => self.limits(entry),
@@ -140,6 +140,21 @@ impl Filling<'_> {
                 scope.deny = words.unwrap_or_default();
             }
             (None, _) => scope.allow = words,
+        }
+    }
+
+    /// Tools reach an agent as tools alone so far.
+    fn exposure(&mut self, entry: &Entry) {
+        self.definition.exposure = self.typed(entry).unwrap_or_default();
+        if self.definition.exposure != Exposure::Tools {
+            self.not_yet(entry);
+        }
+    }
+
+    fn api_exposed(&mut self, entry: &Entry) {
+        self.definition.api_exposed = self.flag(entry).unwrap_or_default();
+        if self.definition.api_exposed {
+            self.not_yet(entry);
         }
     }
 
@@ -204,6 +219,9 @@ impl Filling<'_> {
         if definition.prompt.is_empty() && definition.description.is_empty() {
             let what = self.placed("it has neither a prompt nor a description".into());
             self.complaints.error("E0316", None, what, "write what the agent is to do below the frontmatter");
+        }
+        if self.definition.strict {
+            self.complaints.escalate();
         }
         let is_used = !self.is_disabled && !self.complaints.has_errors();
         let definition = is_used.then_some(self.definition);

@@ -126,7 +126,7 @@ fn read_document(document: &Document) -> Drafts {
 fn read_file(path: &Path, level: Level, dialect: Dialect) -> Drafts {
     let text = match text_of(path) {
         Ok(text) => text,
-        Err(diagnostic) => return Drafts { drafts: Vec::new(), diagnostics: vec![diagnostic] },
+        Err(diagnostics) => return Drafts { drafts: Vec::new(), diagnostics },
     };
     let source = Source { level, dialect, path: Some(path.to_owned()) };
     match path.extension().and_then(|end| end.to_str()) {
@@ -140,7 +140,7 @@ fn json_dialect(dialect: Dialect) -> Dialect {
     if dialect == Dialect::Rooftree { Dialect::Koda } else { dialect }
 }
 
-fn text_of(path: &Path) -> Result<String, Diagnostic> {
+fn text_of(path: &Path) -> Result<String, Vec<Diagnostic>> {
     let length = fs::metadata(path).map(|facts| facts.len());
     let read = match length {
         Ok(length) if length > LONGEST => Err(format!("it has {length} bytes, more than {LONGEST}")),
@@ -149,8 +149,7 @@ fn text_of(path: &Path) -> Result<String, Diagnostic> {
     read.map_err(|why| {
         let mut complaints = Complaints::about(path, "");
         complaints.error("E0310", None, format!("cannot read it: {why}"), "");
-        // Exactly one was added.
-        complaints.list.swap_remove(0)
+        complaints.list
     })
 }
 

@@ -5,6 +5,7 @@
 mod budget;
 mod cancel;
 mod compaction;
+mod definitions;
 mod limits;
 mod order;
 mod parallel;

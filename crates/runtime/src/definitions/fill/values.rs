@@ -128,9 +128,8 @@ impl Filling<'_> {
 /// Words between commas, but not between those in parentheses: `Read, Agent(a, b)`.
 fn between_commas(text: &str, node: &Node) -> Vec<Node> {
     let (mut nodes, mut depth, mut word) = (Vec::new(), 0_u32, String::new());
-    let mut column = node.at.column;
-    let mut start = column;
-    for letter in text.chars().chain([',']) {
+    let mut start = node.at.column;
+    for (column, letter) in (node.at.column..).zip(text.chars().chain([','])) {
         match letter {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
@@ -152,7 +151,6 @@ fn between_commas(text: &str, node: &Node) -> Vec<Node> {
         } else {
             word.push(letter);
         }
-        column += 1;
     }
     nodes
 }

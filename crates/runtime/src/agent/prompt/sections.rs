@@ -1,0 +1,188 @@
+//! The system prompt, section by section, from what an agent is to where it works.
+//!
+//! It is the same from turn to turn and bounded, so that providers can reuse what they have read.
+//! What changes during a run goes into the conversation, never in here.
+
+use std::{fmt::Write, path::Path, sync::Arc};
+
+use rooftree_protocol::{AgentDefinition, UseAs};
+use rooftree_tools::Toolset;
+
+use crate::{
+    Definitions,
+    definitions::{Rule, Skill, Surroundings, is_in_scope, skills_in_scope},
+};
+
+/// Bytes that rules may take.
+const RULES: usize = 32 * 1024;
+/// Bytes that skills which are there from the start may take.
+const PRELOADED: usize = 64 * 1024;
+/// Skills and agents that are listed.
+const LISTED: usize = 100;
+/// Characters of what is said about an agent in a list.
+const ABOUT: usize = 300;
+
+const TODO: &str = "## Todo list\n\n\
+    Keep a list with TodoWrite when work has several steps or touches several files. Mark an item in_progress \
+    before you begin with it, one at a time, and completed as soon as it is. Do not stop while items are open: \
+    finish them, or say why they cannot be.";
+
+/// What a system prompt is made of.
+pub struct Sections<'a> {
+    /// The agent.
+    pub definition: &'a AgentDefinition,
+    /// The tools it has.
+    pub toolset: &'a Toolset,
+    /// The agents there are.
+    pub definitions: &'a Definitions,
+    /// Rules, skills and instructions.
+    pub surroundings: &'a Surroundings,
+    /// What it remembers from earlier sessions.
+    pub memory: Option<Arc<str>>,
+    /// Where it works.
+    pub cwd: &'a Path,
+}
+
+impl Sections<'_> {
+    /// The prompt, exactly as a model reads it.
+    pub fn text(&self) -> Arc<str> {
+        let sections = [
+            Some(self.prompt()),
+            self.examples(),
+            self.rules(),
+            self.skills(),
+            self.agents(),
+            self.has("TodoWrite").then(|| TODO.to_owned()),
+            self.instructions(),
+            self.memory.as_ref().map(|memory| format!("## Memory\n\n{}", memory.trim())),
+            Some(self.environment()),
+        ];
+        let sections: Vec<String> = sections.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+        sections.join("\n\n").into()
+    }
+
+    fn has(&self, tool: &str) -> bool {
+        self.toolset.names().contains(&tool)
+    }
+
+    /// An agent without a prompt is what its description says.
+    fn prompt(&self) -> String {
+        let definition = self.definition;
+        if !definition.prompt.trim().is_empty() {
+            return definition.prompt.trim().to_owned();
+        }
+        let name = definition.display_name.as_deref().unwrap_or(&definition.name);
+        format!("You are {name}. {}", definition.description).trim().to_owned()
+    }
+
+    fn examples(&self) -> Option<String> {
+        let examples = &self.definition.examples;
+        let mut text = "# Examples".to_owned();
+        for (number, example) in (1..).zip(examples) {
+            let _ = write!(text, "\n\n## Example {number}\nUser: {}\nAgent: {}", example.user, example.agent);
+        }
+        (!examples.is_empty()).then_some(text)
+    }
+
+    /// The rules it names, in that order; all there are if it names none.
+    fn rules(&self) -> Option<String> {
+        let all = &self.surroundings.rules;
+        let named = |name: &String| all.iter().find(|rule| rule.name.eq_ignore_ascii_case(name));
+        let chosen: Vec<&Rule> = match &self.definition.rules {
+            Some(names) => names.iter().filter_map(named).collect(),
+            None => all.iter().collect(),
+        };
+        let mut text = String::new();
+        for rule in &chosen {
+            let paths = rule.paths.join(", ");
+            let about = if paths.is_empty() { paths } else { format!("For files that match {paths}:\n\n") };
+            let _ = write!(text, "\n\n### {}\n\n{about}{}", rule.name, rule.text);
+        }
+        (!chosen.is_empty()).then(|| format!("## Rules{}", bounded(text, RULES)))
+    }
+
+    fn skills(&self) -> Option<String> {
+        let preloaded = self.preloaded();
+        let can_load = self.has("Skill");
+        let listed: Vec<&Skill> = skills_in_scope(&self.surroundings.skills, &self.definition.skills)
+            .into_iter()
+            .filter(|skill| can_load && skill.is_listed && !self.is_preloaded(skill))
+            .collect();
+        if preloaded.is_empty() && listed.is_empty() {
+            return None;
+        }
+        let mut text = "## Skills".to_owned();
+        if !listed.is_empty() {
+            text += "\n\nInstructions for special work. Load one with the Skill tool before you do what it is for.\n";
+            for skill in listed.iter().take(LISTED) {
+                let _ = write!(text, "\n- {}: {}", skill.name, skill.short());
+            }
+            if listed.len() > LISTED {
+                text += "\n- and more: the ListSkills tool lists all of them";
+            }
+        }
+        Some(text + &preloaded)
+    }
+
+    fn is_preloaded(&self, skill: &Skill) -> bool {
+        self.definition.preloaded_skills.iter().any(|name| name.eq_ignore_ascii_case(&skill.name))
+    }
+
+    fn preloaded(&self) -> String {
+        let mut text = String::new();
+        for skill in self.surroundings.skills.iter().filter(|skill| self.is_preloaded(skill)) {
+            if let Some(body) = skill.body("") {
+                let _ = write!(text, "\n\n### {}\n\n{body}", skill.name);
+            }
+        }
+        bounded(text, PRELOADED)
+    }
+
+    /// Whom it may ask.
+    fn agents(&self) -> Option<String> {
+        if !self.has("Task") {
+            return None;
+        }
+        let peers = peers(self.definition, self.definitions);
+        if peers.is_empty() {
+            return None;
+        }
+        let mut text = "## Agents\n\nWhom you can ask with the Task tool, by `subagent_type`:\n".to_owned();
+        for peer in peers.iter().take(LISTED) {
+            let about: String = peer.description.split_whitespace().collect::<Vec<_>>().join(" ");
+            let about: String = about.chars().take(ABOUT).collect();
+            let _ = write!(text, "\n- {}: {about}", peer.name);
+        }
+        Some(text)
+    }
+
+    fn instructions(&self) -> Option<String> {
+        let text = self.surroundings.instructions.text.trim();
+        let opening = "## Instructions\n\nFrom the files of this project and its user, the most special last. \
+            What the user says in the conversation goes before them.";
+        (!text.is_empty()).then(|| format!("{opening}\n\n{text}"))
+    }
+
+    fn environment(&self) -> String {
+        let platform = std::env::consts::OS;
+        format!("# Environment\n\nWorking directory: {}\nPlatform: {platform}", self.cwd.display())
+    }
+}
+
+/// The agents one may ask: neither hidden nor only for people, within its scope, not itself.
+pub fn peers(definition: &AgentDefinition, definitions: &Definitions) -> Vec<Arc<AgentDefinition>> {
+    let may_ask = |peer: &Arc<AgentDefinition>| {
+        let is_offered = !peer.hidden && peer.use_as != UseAs::Primary;
+        let is_other = !peer.name.eq_ignore_ascii_case(&definition.name);
+        is_offered && is_other && is_in_scope(&peer.name, &definition.agents)
+    };
+    definitions.iter().filter(may_ask).collect()
+}
+
+fn bounded(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text += "\n[the rest is left out]";
+    }
+    text
+}

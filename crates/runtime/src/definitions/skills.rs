@@ -1,0 +1,131 @@
+//! Skills: directories with a `SKILL.md`. Name and description are listed, the body is loaded on demand.
+
+use std::path::{Path, PathBuf};
+
+use rooftree_protocol::{Level, Scope};
+
+use super::{
+    files::{entries, read_bounded},
+    markdown::split,
+    places::Places,
+    tree::{Node, yaml},
+};
+
+/// A skill's text is not longer than this.
+const LONGEST: usize = 64 * 1024;
+/// Characters of a description that are listed.
+const LISTED: usize = 300;
+
+/// One skill, without its body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skill {
+    /// The name of its directory.
+    pub name: String,
+    /// What it is for and when to use it.
+    pub description: String,
+    /// Its directory, with whatever files it brings.
+    pub directory: PathBuf,
+    /// The only tools it wants used, if it says so.
+    pub allowed_tools: Option<Vec<String>>,
+    /// Whether models are told about it.
+    pub is_listed: bool,
+    /// Who wrote it.
+    pub level: Level,
+}
+
+/// The skills of the user and of a project that is trusted, and what is wrong with others.
+pub(super) fn read(places: &Places) -> (Vec<Skill>, Vec<String>) {
+    let (mut skills, mut remarks): (Vec<Skill>, Vec<String>) = (Vec::new(), Vec::new());
+    for (directory, level) in places.called("skills").into_iter().filter(|(_, level)| places.may_use(*level))
+    {
+        for place in entries(&directory).into_iter().filter(|place| place.join("SKILL.md").is_file()) {
+            match skill(&place, level) {
+                Ok(skill) => {
+                    skills.retain(|known| !known.name.eq_ignore_ascii_case(&skill.name));
+                    skills.push(skill);
+                }
+                Err(why) => remarks.push(format!("skill {} is not used: {why}", place.display())),
+            }
+        }
+    }
+    skills.sort_by(|one, other| one.name.cmp(&other.name));
+    (skills, remarks)
+}
+
+fn skill(directory: &Path, level: Level) -> Result<Skill, String> {
+    let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let text = read_bounded(&directory.join("SKILL.md"), LONGEST).ok_or("SKILL.md cannot be read")?;
+    let front = split(&text).front.ok_or("SKILL.md has no frontmatter with name and description")?;
+    let front = yaml::read(front, 2).map_err(|broken| format!("line {}: {}", broken.at.line, broken.what))?;
+    let said =
+        text_of(&front, "description").filter(|text| !text.is_empty()).ok_or("it has no description")?;
+    let description = match text_of(&front, "when_to_use") {
+        Some(when) => format!("{said} {when}"),
+        None => said,
+    };
+    let allowed = text_of(&front, "allowed-tools")
+        .or_else(|| super::rules::words(&front, "allowed-tools").map(|words| words.join(" ")));
+    Ok(Skill {
+        name,
+        description: description.split_whitespace().collect::<Vec<_>>().join(" "),
+        directory: directory.to_owned(),
+        allowed_tools: allowed
+            .map(|text| text.split([' ', ',']).filter(|word| !word.is_empty()).map(str::to_owned).collect()),
+        is_listed: text_of(&front, "disable-model-invocation").as_deref() != Some("true"),
+        level,
+    })
+}
+
+fn text_of(front: &Node, key: &str) -> Option<String> {
+    let entry = front.entries()?.iter().find(|entry| entry.key == key)?;
+    entry.node.text().map(|text| text.trim().to_owned())
+}
+
+impl Skill {
+    /// The description, short enough for a list.
+    pub fn short(&self) -> String {
+        let short: String = self.description.chars().take(LISTED).collect();
+        if short.len() < self.description.len() { short + "…" } else { short }
+    }
+
+    /// The files it brings besides, relative to its directory; at most so many.
+    pub fn files(&self, most: usize) -> Vec<String> {
+        let inside = entries(&self.directory).into_iter().flat_map(|path| {
+            let below = if path.is_dir() { entries(&path) } else { Vec::new() };
+            std::iter::once(path).chain(below)
+        });
+        let files = inside.filter(|path| path.is_file() && !path.ends_with("SKILL.md"));
+        let relative =
+            files.filter_map(|path| Some(path.strip_prefix(&self.directory).ok()?.display().to_string()));
+        relative.take(most).collect()
+    }
+
+    /// Its instructions as they are now, with its directory and the arguments filled in.
+    pub fn body(&self, arguments: &str) -> Option<String> {
+        let text = read_bounded(&self.directory.join("SKILL.md"), LONGEST)?;
+        let directory = self.directory.display().to_string();
+        let body = split(&text).body.trim().replace("${CLAUDE_SKILL_DIR}", &directory);
+        let has_place = body.contains("$ARGUMENTS");
+        let body = body.replace("$ARGUMENTS", arguments);
+        Some(if has_place || arguments.is_empty() {
+            body
+        } else {
+            format!("{body}\n\nArguments: {arguments}")
+        })
+    }
+}
+
+/// Those of a list that a scope lets through. Globs are compared without case.
+pub fn skills_in_scope<'a>(skills: &'a [Skill], scope: &Scope) -> Vec<&'a Skill> {
+    skills.iter().filter(|skill| is_in_scope(&skill.name, scope)).collect()
+}
+
+/// Whether a scope lets a name through.
+pub fn is_in_scope(name: &str, scope: &Scope) -> bool {
+    let name = name.to_lowercase();
+    let matches = |pattern: &String| {
+        let glob = globset::Glob::new(&pattern.to_lowercase());
+        glob.is_ok_and(|glob| glob.compile_matcher().is_match(&name))
+    };
+    scope.allow.as_ref().is_none_or(|allow| allow.iter().any(matches)) && !scope.deny.iter().any(matches)
+}

@@ -1,0 +1,78 @@
+//! What agents find around them besides tools: rules, skills, instructions, verifiers.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use rooftree_protocol::AgentDefinition;
+
+use super::{
+    instructions::{self, Instructions},
+    places::{Places, Trust},
+    rules::{self, Rule},
+    skills::{self, Skill},
+    verifiers::{self, Verifier},
+};
+
+/// All of it, read once. Plain data.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Rules, the most general first.
+    pub rules: Vec<Rule>,
+    /// Skills, by name.
+    pub skills: Vec<Skill>,
+    /// What AGENTS.md and the like say.
+    pub instructions: Instructions,
+    /// What can check work, by name.
+    pub verifiers: BTreeMap<String, Verifier>,
+    /// What people should know about all this.
+    pub remarks: Vec<String>,
+}
+
+impl Surroundings {
+    /// Reads what there is; at most so many bytes of instructions.
+    pub fn read(places: &Places, instruction_bytes: usize) -> Self {
+        let (skills, mut remarks) = skills::read(places);
+        let (verifiers, more) = verifiers::read(places);
+        remarks.extend(more);
+        let instructions = instructions::read(places, instruction_bytes);
+        let cut = instructions.cut.as_ref();
+        remarks.extend(
+            cut.map(|cut| format!("instructions are longer than {instruction_bytes} bytes; left out: {cut}")),
+        );
+        Self { rules: rules::read(places), skills, instructions, verifiers, remarks }
+    }
+
+    /// What a project brings that is not used because nobody trusts it.
+    pub fn untrusted(places: &Places) -> Vec<PathBuf> {
+        if places.trust == Trust::Given {
+            return Vec::new();
+        }
+        let mut found = instructions::present(places);
+        for name in ["rules", "skills"] {
+            let project = places.called(name).into_iter().filter(|(_, level)| !places.may_use(*level));
+            found.extend(project.map(|(path, _)| path));
+        }
+        let names = [".emdash/verifiers.json", ".rooftree/verifiers.json"];
+        let verifiers = places.project.iter().flat_map(|place| names.map(|name| place.join(name)));
+        found.extend(verifiers.filter(|path| path.is_file()));
+        found
+    }
+
+    /// What a definition names that is not there.
+    pub fn missing(&self, definition: &AgentDefinition) -> Vec<String> {
+        let is_rule = |name: &str| self.rules.iter().any(|rule| rule.name.eq_ignore_ascii_case(name));
+        let is_skill = |name: &str| self.skill(name).is_some();
+        let lacking = |kind: &str, names: &[String], is_known: &dyn Fn(&str) -> bool| {
+            let unknown = names.iter().filter(|name| !is_known(name));
+            unknown.map(|name| format!("{kind} `{name}` is not there")).collect::<Vec<_>>()
+        };
+        let mut missing = lacking("rule", definition.rules.as_deref().unwrap_or_default(), &is_rule);
+        missing.extend(lacking("skill", &definition.preloaded_skills, &is_skill));
+        missing.extend(lacking("verifier", &definition.verifiers, &|name| self.verifiers.contains_key(name)));
+        missing
+    }
+
+    /// A skill by name, without case.
+    pub fn skill(&self, name: &str) -> Option<&Skill> {
+        self.skills.iter().find(|skill| skill.name.eq_ignore_ascii_case(name))
+    }
+}

@@ -1,0 +1,132 @@
+//! Skill and ListSkills: how an agent loads instructions when it needs them.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_tools::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind},
+};
+use serde_json::Value;
+
+use crate::{
+    caller::Caller,
+    definitions::{Skill, skills_in_scope},
+};
+
+/// Files of a skill that are named with its text.
+const NAMED: usize = 50;
+
+const LOAD: [Argument; 2] = [
+    Argument::new("name", Kind::Text, "As it is listed").required().also(&["skill", "skill_name"]),
+    Argument::new("arguments", Kind::Text, "What it is to be used on, if it takes that").also(&["args"]),
+];
+
+/// The tools with which agents load skills. Which skills there are, and which of them an agent may
+/// use, is known to the runtime that calls them.
+pub fn skill_tools() -> [Arc<dyn Tool>; 2] {
+    let load = "Load a skill: instructions for special work, with the directory its files are in. \
+        The system prompt lists the skills there are.";
+    let list = "List the skills there are, with what they are for.";
+    [
+        Arc::new(SkillTool { spec: arguments::spec("Skill", load, &LOAD), action: Action::Load }),
+        Arc::new(SkillTool { spec: arguments::spec("ListSkills", list, &[]), action: Action::List }),
+    ]
+}
+
+/// Whether a tool is one of them, and so must know who calls.
+pub(crate) fn is_one(tool: &dyn Tool) -> bool {
+    matches!(tool.spec().name.as_str(), "Skill" | "ListSkills")
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Load,
+    List,
+}
+
+struct SkillTool {
+    spec: ToolSpec,
+    action: Action,
+}
+
+impl Tool for SkillTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        match self.action {
+            Action::Load => &["ActivateSkill", "activate_skill"],
+            Action::List => &["list_skills"],
+        }
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        let known: &[Argument] = if self.action == Action::Load { &LOAD } else { &[] };
+        arguments::normalise(&self.spec.name, known, input).map(Value::Object)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn title(&self, input: &Value) -> String {
+        arguments::text(input, "name").to_owned()
+    }
+
+    fn subject(&self, input: &Value) -> Option<String> {
+        (self.action == Action::Load).then(|| arguments::text(input, "name").to_owned())
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        let action = self.action;
+        Box::pin(async move {
+            let Some(caller) = Caller::of(&context) else {
+                return ToolOutput::failed(ErrorCode::ToolFailed, "Skills can only be loaded by an agent.");
+            };
+            let surroundings = &caller.world.options.surroundings;
+            let skills = skills_in_scope(&surroundings.skills, &caller.kit.definition.skills);
+            match action {
+                Action::List => listed(&skills),
+                Action::Load => loaded(&skills, &input),
+            }
+        })
+    }
+}
+
+fn listed(skills: &[&Skill]) -> ToolOutput {
+    if skills.is_empty() {
+        return ToolOutput::done("There are no skills.");
+    }
+    let lines: Vec<String> =
+        skills.iter().map(|skill| format!("- {}: {}", skill.name, skill.description)).collect();
+    ToolOutput::done(lines.join("\n"))
+}
+
+fn loaded(skills: &[&Skill], input: &Value) -> ToolOutput {
+    let name = arguments::text(input, "name");
+    let Some(skill) = skills.iter().find(|skill| skill.name.eq_ignore_ascii_case(name)) else {
+        let known: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+        let said = format!("There is no skill `{name}`. Skills there are: {}", known.join(", "));
+        return ToolOutput::failed(ErrorCode::InvalidArguments, said);
+    };
+    let Some(body) = skill.body(arguments::text(input, "arguments")) else {
+        let said = format!("The file of skill `{name}` is not there any more.");
+        return ToolOutput::failed(ErrorCode::ToolFailed, said);
+    };
+    let mut text = format!("Skill {} in {}\n", skill.name, skill.directory.display());
+    if let Some(tools) = &skill.allowed_tools {
+        text += &format!("While you follow it, use only these tools: {}\n", tools.join(", "));
+    }
+    let files = skill.files(NAMED);
+    if !files.is_empty() {
+        text += &format!("Files it brings: {}\n", files.join(", "));
+    }
+    ToolOutput::done(format!("{text}\n{body}"))
+}

@@ -1,0 +1,7 @@
+//! Definitions: what files say, who goes before whom, and what a model reads of it.
+
+mod complaints;
+mod dialects;
+mod folder;
+mod precedence;
+mod prompts;

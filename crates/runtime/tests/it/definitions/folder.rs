@@ -1,0 +1,84 @@
+//! A project and a user's directory for one test, and what a library finds in them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
+use rooftree_runtime::definitions::{Document, Knowledge, Library, Loaded, Places, Syntax, Trust};
+use tempfile::TempDir;
+
+pub struct Folder {
+    pub root: TempDir,
+}
+
+impl Folder {
+    pub fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("project/.git")).unwrap();
+        Self { root }
+    }
+
+    pub fn project(&self) -> PathBuf {
+        self.root.path().join("project")
+    }
+
+    /// Writes a file; paths begin with `project/` or `user/`.
+    pub fn with(self, path: &str, text: &str) -> Self {
+        self.write(path, text);
+        self
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn places(&self, trust: Trust) -> Places {
+        Places::around(&self.project(), Some(self.root.path().join("user")), None).trusted(trust)
+    }
+
+    pub fn library(&self, trust: Trust) -> Library {
+        Library { places: self.places(trust), knowledge: knowledge(), documents: Vec::new() }
+    }
+
+    pub fn load(&self) -> Loaded {
+        self.library(Trust::Given).load()
+    }
+}
+
+/// The usual tools, a few models, one variable.
+pub fn knowledge() -> Knowledge {
+    let tools = rooftree_tools::builtin(Arc::new(rooftree_tools::Processes::new(|| 7)));
+    let names = |tool: &Arc<dyn rooftree_tools::Tool>| {
+        let aliases = tool.aliases().iter().map(|alias| (*alias).to_owned());
+        std::iter::once(tool.spec().name.clone()).chain(aliases).collect::<Vec<_>>()
+    };
+    Knowledge {
+        naming: Arc::new(model),
+        tools: tools.iter().map(names).collect(),
+        variables: Arc::new(|name| (name == "GITHUB_TOKEN").then(|| "secret".to_owned())),
+    }
+}
+
+fn model(name: &str) -> Result<ModelChoice, Problem> {
+    match name {
+        "sonnet" => "anthropic/sonnet".parse(),
+        "fast" => Err(Problem::new(ErrorCode::Unauthorized, "no usable model is called `fast`")),
+        name if name.starts_with("claude-") && !name.contains('/') => format!("anthropic/{name}").parse(),
+        name => name.parse(),
+    }
+}
+
+pub fn document(text: &str, syntax: Syntax) -> Library {
+    let document = Document { path: Path::new("--agents").into(), text: text.into(), syntax };
+    Library { knowledge: knowledge(), documents: vec![document], ..Library::default() }
+}
+
+/// The codes of what is wrong, in order.
+pub fn codes(loaded: &Loaded) -> Vec<&'static str> {
+    loaded.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+}

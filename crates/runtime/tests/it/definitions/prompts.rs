@@ -1,0 +1,164 @@
+//! What a model reads: prompt, examples, rules, skills, peers, instructions, environment.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{AgentDefinition, Scope, UseAs};
+use rooftree_providers::scripted::{call, say};
+use rooftree_runtime::{Definitions, Sections, Surroundings, definitions::Trust};
+use rooftree_testkit::Plan;
+use rooftree_tools::{Tool, Toolset};
+use serde_json::json;
+
+use super::folder::Folder;
+
+/// The usual tools and those for skills, without Task.
+fn tools() -> Toolset {
+    let usual = rooftree_tools::builtin(Arc::new(rooftree_tools::Processes::new(|| 7)));
+    let tools: Vec<Arc<dyn Tool>> = usual.iter().cloned().chain(rooftree_runtime::skill_tools()).collect();
+    Toolset::new(tools)
+}
+
+fn surroundings(folder: &Folder) -> Surroundings {
+    Surroundings::read(&folder.places(Trust::Given), 32 * 1024)
+}
+
+fn prompt(definition: &AgentDefinition, surroundings: &Surroundings) -> String {
+    let (toolset, definitions) = (tools().scoped(&definition.tools), Definitions::builtin());
+    let cwd = std::path::Path::new("/work");
+    Sections {
+        definition,
+        toolset: &toolset,
+        definitions: &definitions,
+        surroundings,
+        memory: Some("Likes tea.".into()),
+        cwd,
+    }
+    .text()
+    .to_string()
+}
+
+fn furnished() -> Folder {
+    let skill = "---\nname: pdf\ndescription: Works with PDF files\nallowed-tools: Read Bash(git:*)\n---\nRun ${CLAUDE_SKILL_DIR}/run on $ARGUMENTS.";
+    Folder::new()
+        .with("user/rules/style.md", "Short sentences.")
+        .with("project/.rooftree/rules/tests.md", "Test everything.")
+        .with("project/.claude/rules/web.md", "---\npaths: [\"web/**\"]\n---\nNo frameworks.")
+        .with("project/.claude/skills/pdf/SKILL.md", skill)
+        .with("project/.claude/skills/pdf/scripts/run.sh", "")
+        .with(
+            "project/.agents/skills/secret/SKILL.md",
+            "---\nname: secret\ndescription: Hush\ndisable-model-invocation: true\n---\nShh.",
+        )
+        .with("project/.agents/skills/bad/SKILL.md", "no frontmatter")
+        .with("project/AGENTS.md", "Use tabs.")
+}
+
+#[test]
+fn sections_come_in_order_and_the_environment_last() {
+    let folder = furnished();
+    let surroundings = surroundings(&folder);
+    let mut definition = AgentDefinition::new("writer");
+    definition.prompt = "You write.".into();
+    definition.examples = vec![rooftree_protocol::Example { user: "Hi".into(), agent: "Hello".into() }];
+    let text = prompt(&definition, &surroundings);
+    let parts = [
+        "You write.",
+        "# Examples",
+        "User: Hi",
+        "## Rules",
+        "Short sentences.",
+        "web/**",
+        "Test everything.",
+        "## Skills",
+        "- pdf: Works with PDF files",
+        "## Todo list",
+        "## Instructions",
+        "Use tabs.",
+        "## Memory",
+        "Likes tea.",
+        "# Environment\n\nWorking directory: /work",
+    ];
+    let places: Vec<usize> =
+        parts.iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"))).collect();
+    assert!(places.is_sorted(), "{text}");
+    assert!(!text.contains("Hush") && !text.contains("## Agents"), "{text}");
+    assert_eq!(text, prompt(&definition, &surroundings), "it is the same every time");
+    assert!(
+        surroundings.remarks.iter().any(|remark| remark.contains("bad is not used")),
+        "{:?}",
+        surroundings.remarks
+    );
+}
+
+#[test]
+fn a_definition_chooses_its_rules_and_skills() {
+    let folder = furnished();
+    let surroundings = surroundings(&folder);
+    let mut definition = AgentDefinition::new("writer");
+    definition.display_name = Some("The Writer".into());
+    definition.description = "Writes.".into();
+    definition.rules = Some(vec!["STYLE".into(), "missing".into()]);
+    definition.preloaded_skills = vec!["pdf".into()];
+    definition.tools = Scope::only(["Read"]);
+    let text = prompt(&definition, &surroundings);
+    assert!(text.starts_with("You are The Writer. Writes."), "{text}");
+    assert!(text.contains("Short sentences.") && !text.contains("Test everything."), "{text}");
+    assert!(text.contains("/skills/pdf/run on ") && !text.contains("Load one with the Skill tool"), "{text}");
+    assert!(!text.contains("Todo list"), "{text}");
+    assert_eq!(surroundings.missing(&definition), ["rule `missing` is not there"]);
+}
+
+#[test]
+fn peers_are_those_one_may_ask() {
+    let definitions = Definitions::builtin();
+    let mut hidden = AgentDefinition::new("hidden");
+    hidden.hidden = true;
+    let mut person = AgentDefinition::new("person");
+    person.use_as = UseAs::Primary;
+    definitions.put(hidden);
+    definitions.put(person);
+    let names = |definition: &AgentDefinition| {
+        let peers = rooftree_runtime::peers(definition, &definitions);
+        peers.iter().map(|peer| peer.name.clone()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names(&definitions.find("lead").unwrap()), "bash explore plan research task verify");
+    let mut narrow = AgentDefinition::new("plan");
+    narrow.agents = Scope { allow: Some(vec!["*pl*".into(), "bash".into()]), deny: vec!["bash".into()] };
+    assert_eq!(names(&narrow), "explore");
+}
+
+#[tokio::test]
+async fn the_first_request_of_the_lead_is_small() {
+    let house = Plan::new([say("hello")]).tools(tools()).build();
+    let session = house.post("hi").await;
+    house.finished(&session).await;
+    let lead = Definitions::builtin().find("lead").unwrap();
+    let specs: usize = tools().specs().iter().map(|spec| serde_json::to_string(spec).unwrap().len()).sum();
+    let size = prompt(&lead, &Surroundings::default()).len() + specs;
+    assert!(size <= 11_000, "{size} bytes; Task and its companions still come on top");
+}
+
+#[tokio::test]
+async fn a_skill_is_loaded_on_demand_within_the_scope_of_its_agent() {
+    let folder = furnished();
+    let load = |name: &str| call("activate_skill", json!({"name": name, "arguments": "a.pdf"}));
+    let script = [say("").calls([load("PDF"), load("nothing"), call("ListSkills", json!({}))]), say("done")];
+    let mut plan = Plan::new(script).tools(tools());
+    plan.surroundings = Arc::new(surroundings(&folder));
+    let house = plan.build();
+    let session = house.post("go").await;
+    house.finished(&session).await;
+    let mut said = Vec::new();
+    for event in house.events(&session).await {
+        if let rooftree_protocol::EventBody::ToolCompleted(record) = event.body {
+            said.push(rooftree_protocol::message::text_of(&record.content));
+        }
+    }
+    let all = said.join("\n---\n");
+    assert!(all.contains("/skills/pdf/run on a.pdf."), "{all}");
+    assert!(
+        all.contains("use only these tools: Read, Bash(git:*)") && all.contains("scripts/run.sh"),
+        "{all}"
+    );
+    assert!(all.contains("There is no skill `nothing`. Skills there are: pdf, secret"), "{all}");
+}
