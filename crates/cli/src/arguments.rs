@@ -26,6 +26,11 @@ pub enum Command {
     Demo(commands::demo::Arguments),
     /// Stay: go on with what is unfinished, hear the callbacks of external agents
     Serve(commands::serve::Arguments),
+    /// List, show, make, check and try out agents
+    #[command(visible_alias = "agent")]
+    Agents(commands::agents::Arguments),
+    /// Let this project's agents, rules, skills and instructions be used
+    Trust(commands::trust::Arguments),
     /// List, read, fork, export and delete sessions
     #[command(visible_alias = "session")]
     Sessions(commands::sessions::Arguments),

@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ModelChoice, PermissionMode};
-use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock};
+use rooftree_runtime::{Asking, Clock, Options, Runtime, SystemClock, skill_tools};
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, Toolset};
 
-use crate::{minds::Minds, settings::Settings};
+use crate::{household::Household, minds::Minds, settings::Settings};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -27,7 +27,8 @@ pub struct Wishes {
 /// Everything that was read and found, before anything runs.
 pub struct Plan {
     pub store: Arc<dyn Store>,
-    pub minds: Minds,
+    pub minds: Arc<Minds>,
+    pub household: Household,
     pub settings: Settings,
     pub wishes: Wishes,
     pub asking: Asking,
@@ -36,7 +37,7 @@ pub struct Plan {
 impl Plan {
     /// A runtime with everything in it.
     pub fn start(self) -> Runtime {
-        let Self { store, minds, settings, wishes, asking } = self;
+        let Self { store, minds, household, settings, wishes, asking } = self;
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
@@ -44,7 +45,8 @@ impl Plan {
             catalog: minds.catalog.clone(),
             tools: tools(&processes),
             processes,
-            definitions: Definitions::builtin(),
+            definitions: household.definitions,
+            surroundings: household.surroundings,
             policy: Policy {
                 mode: wishes.mode.or(settings.mode).unwrap_or_default(),
                 allow: wishes.allow.into_iter().chain(settings.allow).collect(),
@@ -64,7 +66,8 @@ impl Plan {
 
 /// The tools there are.
 pub fn tools(processes: &Arc<Processes>) -> Toolset {
-    rooftree_tools::builtin(processes.clone())
+    let usual = rooftree_tools::builtin(processes.clone());
+    Toolset::new(usual.iter().cloned().chain(skill_tools()))
 }
 
 /// The runtime counts whole seconds, and none of them would mean no limit.

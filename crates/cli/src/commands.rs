@@ -1,5 +1,6 @@
 //! What can be done: one command, one file, each with `Arguments` and `execute`.
 
+pub mod agents;
 pub mod auth;
 pub mod completions;
 pub mod demo;
@@ -10,5 +11,6 @@ pub mod run;
 pub mod serve;
 pub mod sessions;
 pub mod tools;
+pub mod trust;
 pub mod usage;
 pub mod version;

@@ -25,6 +25,9 @@ pub struct Everywhere {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub color: Color,
+    /// Use what the project's folder brings: agents, rules, skills, instructions
+    #[arg(long, global = true)]
+    pub trust: bool,
     /// Never ask anything
     #[arg(long, global = true)]
     pub no_input: bool,

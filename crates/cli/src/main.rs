@@ -11,6 +11,7 @@ mod environment;
 mod exit;
 mod external_agents;
 mod failure;
+mod household;
 mod listing;
 mod minds;
 mod output;
@@ -20,6 +21,7 @@ mod scenario;
 mod settings;
 mod table;
 mod terminal;
+mod trust;
 mod wording;
 
 use std::process::ExitCode;
@@ -29,7 +31,10 @@ use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
     arguments::{Command, Invocation},
-    commands::{auth, completions, demo, doctor, init, models, run, serve, sessions, tools, usage, version},
+    commands::{
+        agents, auth, completions, demo, doctor, init, models, run, serve, sessions, tools,
+        trust as trusting, usage, version,
+    },
     environment::Environment,
     exit::Exit,
 };
@@ -57,6 +62,8 @@ async fn execute(command: Command, environment: &Environment) -> Result<Exit, Pr
         Command::Run(arguments) => run::execute(arguments, environment).await,
         Command::Serve(arguments) => serve::execute(arguments, environment).await,
         Command::Demo(arguments) => demo::execute(arguments, environment).await,
+        Command::Agents(arguments) => agents::execute(arguments, environment).await,
+        Command::Trust(arguments) => trusting::execute(arguments, environment).await,
         Command::Sessions(arguments) => sessions::execute(arguments, environment).await,
         Command::Doctor(arguments) => doctor::execute(arguments, environment).await,
         Command::Init(arguments) => init::execute(arguments, environment).await,

@@ -12,8 +12,9 @@ use std::{
     time::Duration,
 };
 
-use rooftree_protocol::{PermissionMode, Problem};
+use rooftree_protocol::{Level, PermissionMode, Problem};
 use rooftree_providers::external_agent;
+use rooftree_runtime::definitions::Document;
 use rooftree_tools::Rule;
 
 pub use self::providers::{ProviderSettings, Waits, WireName};
@@ -44,6 +45,8 @@ pub struct Settings {
     pub max_cost: Option<f64>,
     /// Agents elsewhere, by the names they have as models.
     pub external: BTreeMap<String, external_agent::Options>,
+    /// Agents that are defined in these files, as they are written there.
+    pub agents: Vec<Document>,
     /// What people should know about these settings.
     pub remarks: Vec<String>,
 }
@@ -89,6 +92,10 @@ impl Settings {
                 "external in {here} is ignored: a project cannot decide who is told what you say"
             ));
         }
+        // They are used only if the folder is trusted.
+        self.agents.extend(
+            project.agents.into_iter().map(|document| Document { level: Level::Project, ..document }),
+        );
         self.deny.extend(project.deny);
         self.model = project.model.or(self.model);
         if !project.fallbacks.is_empty() {

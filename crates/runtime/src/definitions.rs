@@ -24,6 +24,7 @@ mod skills;
 mod surroundings;
 mod tree;
 mod verifiers;
+mod written;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -47,6 +48,7 @@ pub use self::{
     surroundings::Surroundings,
     tree::Place,
     verifiers::Verifier,
+    written::written,
 };
 use crate::clock::Clock;
 

@@ -11,6 +11,7 @@ use crate::{
     assemble::{Plan, Wishes},
     environment::Environment,
     exit::Exit,
+    household::Household,
     minds::Minds,
     scenario::{PROVIDER, Scenario},
     settings::Settings,
@@ -40,7 +41,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         NewSession { agent: "lead".into(), cwd: environment.cwd.clone(), name: None, model: Some(model) };
     let runtime = Plan {
         store: environment.store()?,
-        minds: Minds::of(environment, &Settings::default())?,
+        minds: Minds::of(environment, &Settings::default())?.into(),
+        household: Household::builtin(),
         // A demo looks the same for everybody and only looks.
         settings: Settings::default(),
         wishes: Wishes { mode: Some(rooftree_protocol::PermissionMode::Plan), ..Wishes::default() },

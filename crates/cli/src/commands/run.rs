@@ -14,11 +14,11 @@ mod target;
 mod thinking;
 mod watch;
 
-use std::{ffi::OsString, io::IsTerminal, path::PathBuf, time::Duration};
+use std::{ffi::OsString, io::IsTerminal, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
-use rooftree_runtime::Asking;
+use rooftree_runtime::{Asking, Definitions};
 use rooftree_tools::Rule;
 
 use self::prompt::Said;
@@ -33,6 +33,7 @@ use crate::{
     assemble::{Plan, Wishes},
     environment::Environment,
     exit::Exit,
+    household::Household,
     minds::Minds,
     rules, settings,
     terminal::{chosen, view},
@@ -50,6 +51,9 @@ pub struct Arguments {
     /// The agent to talk to
     #[arg(short, long, value_name = "NAME")]
     pub agent: Option<String>,
+    /// More agents: a TOML or JSON file, or JSON itself
+    #[arg(long, value_name = "FILE|JSON")]
+    pub agents: Option<String>,
     /// Go on with this session: its id, the end of its id, or its name
     #[arg(short, long, value_name = "ID|NAME", conflicts_with = "latest")]
     pub session: Option<String>,
@@ -134,24 +138,27 @@ async fn attempt(
     // Everything that can be wrong with what was typed is found before anything is stored.
     let settings = settings::load(environment)?;
     let wishes = wishes(arguments)?;
-    let said = prompt::gather(arguments, environment)?;
-    let store = environment.store()?;
-    let target = target::find(arguments, environment, &*store).await?;
     let tape = thinking::tape(arguments, environment, &settings)?;
-    let minds = Minds::taped(environment, &settings, &tape)?;
+    let minds = Arc::new(Minds::taped(environment, &settings, &tape)?);
+    let household = Household::find(environment, &settings, &minds, arguments.agents.as_deref())?;
+    let definitions = household.definitions.clone();
+    let said = prompt::gather(arguments, environment, initial_prompt(arguments, &definitions).as_deref())?;
+    let store = environment.store()?;
+    let target = target::find(arguments, environment, &definitions, &*store).await?;
     let chosen = thinking::choose(arguments, &settings, &minds, &tape)?;
-    let model = target.model(chosen.named.as_ref(), chosen.default.as_ref())?;
+    let model = target.model(&definitions, chosen.named.as_ref(), chosen.default.as_ref())?;
     let unpriced = thinking::unpriced(&minds.catalog.open(&model)?, arguments.max_cost.or(settings.max_cost));
     let asking = asking(arguments, environment);
-    let remarks = settings.remarks.iter().cloned().chain(chosen.remarks).chain(unpriced).collect();
+    let remarks = settings.remarks.iter().chain(&household.remarks).cloned();
+    let remarks = remarks.chain(chosen.remarks).chain(unpriced).collect();
     let wishes = Wishes { fallbacks: chosen.fallbacks, model: chosen.default, ..wishes };
-    let target = target.using(chosen.named, wishes.model.as_ref(), &*store).await?;
+    let target = target.using(&definitions, chosen.named, wishes.model.as_ref(), &*store).await?;
     let errand = match said {
         Said::Nothing if arguments.input_format == InputFormat::StreamJson => Errand::Lines,
         Said::Nothing => Errand::Resume,
         Said::Message(message) => Errand::Post(message.parts(&*store).await?),
     };
-    let runtime = Plan { store, minds, settings, wishes, asking: asking.in_runtime() }.start();
+    let runtime = Plan { store, minds, household, settings, wishes, asking: asking.in_runtime() }.start();
     let job = Job { errand, target, asking, remarks, input: arguments.input_format };
     match follow(&runtime.handle(), job, view_for(arguments, environment), report).await {
         Ok(left) => {
@@ -164,6 +171,13 @@ async fn attempt(
             Err(problem)
         }
     }
+}
+
+/// What a new session of an agent begins with if nobody says anything.
+fn initial_prompt(arguments: &Arguments, definitions: &Definitions) -> Option<String> {
+    let is_new = arguments.session.is_none() && !arguments.latest;
+    let agent = arguments.agent.as_deref().filter(|_| is_new)?;
+    definitions.find(agent).ok()?.initial_prompt.clone()
 }
 
 /// How somebody can be asked.

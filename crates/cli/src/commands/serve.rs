@@ -19,6 +19,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     external_agents::{self, PORT},
+    household::Household,
     minds::{self, Minds},
     output,
     settings::{self, Settings},
@@ -58,9 +59,13 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     // Nobody else sets it.
     let _ = base.set(url.clone());
     let agents = external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
-    let minds = minds.with(external_agents::PROVIDER, agents);
+    let minds = Arc::new(minds.with(external_agents::PROVIDER, agents));
+    let household = Household::find(environment, &settings, &minds, None)?;
+    for remark in &household.remarks {
+        output::mention(environment, remark);
+    }
     let store = environment.store()?;
-    let runtime = Plan { store, minds, settings, wishes, asking: Asking::Nobody }.start();
+    let runtime = Plan { store, minds, household, settings, wishes, asking: Asking::Nobody }.start();
     let done = serve(server, &runtime, &mut leaving, &url).await;
     runtime.stop().await;
     done.map(|()| Exit::DONE)

@@ -3,7 +3,8 @@
 
 use std::{io::ErrorKind, path::Path};
 
-use rooftree_protocol::{PermissionMode, Problem};
+use rooftree_protocol::{Level, PermissionMode, Problem};
+use rooftree_runtime::definitions::{Document, Syntax};
 use toml::Table;
 
 use super::{
@@ -12,7 +13,8 @@ use super::{
 };
 
 /// The keys at the top, and those of the tables below it.
-const TOP: &[&str] = &["model", "fallbacks", "aliases", "permission", "limits", "providers", "external"];
+const TOP: &[&str] =
+    &["model", "fallbacks", "aliases", "permission", "limits", "providers", "external", "agents"];
 const PERMISSION: &[&str] = &["mode", "allow", "deny"];
 const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
 
@@ -47,8 +49,21 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         timeout: reader.duration(&limits, "timeout")?,
         max_cost: reader.dollars(&limits, "max_cost")?,
         external: external_agents::read(&table, path)?,
+        agents: agents(&table, content, path),
         remarks: Vec::new(),
     })
+}
+
+/// The whole file, if it defines agents: whoever reads them says what is wrong at which line.
+fn agents(table: &Table, content: &str, path: &Path) -> Vec<Document> {
+    let is_there = table.contains_key("agents");
+    let document = Document {
+        path: path.to_owned(),
+        text: content.to_owned(),
+        syntax: Syntax::Toml,
+        level: Level::Config,
+    };
+    is_there.then_some(document).into_iter().collect()
 }
 
 fn line_of(content: &str, at: usize) -> usize {

@@ -33,6 +33,8 @@ pub struct Document {
     pub text: String,
     /// How it is written.
     pub syntax: Syntax,
+    /// Who wrote it.
+    pub level: Level,
 }
 
 /// Where definitions come from, and what is needed to read them.
@@ -56,26 +58,21 @@ impl Library {
                 add(&mut all, read_file(&path, directory.level, directory.dialect));
             }
         }
-        for document in &self.documents {
+        for document in self.documents.iter().filter(|document| self.places.may_use(document.level)) {
             add(&mut all, read_document(document));
         }
         self.understood(all)
     }
 
-    /// Reads these files alone, as if they lay in a project of ours.
-    pub fn load_files(&self, paths: &[PathBuf]) -> Loaded {
+    /// Reads these files and directories alone, in the manner of where they lie, or in this one.
+    pub fn load_files(&self, paths: &[PathBuf], manner: Option<Dialect>) -> Loaded {
         let mut all = Drafts::default();
         for path in paths {
-            if path.is_dir() {
-                let dialect = dialect_of(path);
-                let directory =
-                    Directory { path: path.clone(), level: Level::Project, dialect, holds: Holds::Both };
-                files(&directory)
-                    .iter()
-                    .for_each(|file| add(&mut all, read_file(file, Level::Project, dialect)));
-            } else {
-                add(&mut all, read_file(path, Level::Project, dialect_of(path)));
-            }
+            let dialect = manner.unwrap_or_else(|| dialect_of(path));
+            let directory =
+                Directory { path: path.clone(), level: Level::Project, dialect, holds: Holds::Both };
+            let inside = if path.is_dir() { files(&directory) } else { vec![path.clone()] };
+            inside.iter().for_each(|file| add(&mut all, read_file(file, Level::Project, dialect)));
         }
         self.understood(all)
     }
@@ -118,8 +115,8 @@ fn add(all: &mut Drafts, more: Drafts) {
 }
 
 fn read_document(document: &Document) -> Drafts {
-    let Document { path, text, syntax } = document;
-    let source = Source { level: Level::Config, dialect: Dialect::Assistant, path: Some(path.clone()) };
+    let Document { path, text, syntax, level } = document;
+    let source = Source { level: *level, dialect: Dialect::Assistant, path: Some(path.clone()) };
     draft::document(text, *syntax, path, &source)
 }
 
@@ -130,7 +127,11 @@ fn read_file(path: &Path, level: Level, dialect: Dialect) -> Drafts {
     };
     let source = Source { level, dialect, path: Some(path.to_owned()) };
     match path.extension().and_then(|end| end.to_str()) {
-        Some("json") => draft::json_file(&text, path, &Source { dialect: json_dialect(dialect), ..source }),
+        Some("json") if dialect == Dialect::Assistant => draft::document(&text, Syntax::Json, path, &source),
+        Some("toml") => draft::document(&text, Syntax::Toml, path, &source),
+        Some("json" | "yaml" | "yml") => {
+            draft::json_file(&text, path, &Source { dialect: json_dialect(dialect), ..source })
+        }
         _ => draft::markdown(&text, path, &source),
     }
 }

@@ -46,8 +46,13 @@ impl Message {
     }
 }
 
-/// Puts together what was typed, what stands on standard input and what is attached.
-pub fn gather(arguments: &Arguments, environment: &Environment) -> Result<Said, Problem> {
+/// Puts together what was typed, what stands on standard input and what is attached. If that is
+/// nothing, what the agent begins with is said for the person.
+pub fn gather(
+    arguments: &Arguments,
+    environment: &Environment,
+    initial: Option<&str>,
+) -> Result<Said, Problem> {
     let mut words = Vec::new();
     let mut attachments = Vec::new();
     let mut dash = false;
@@ -74,6 +79,9 @@ pub fn gather(arguments: &Arguments, environment: &Environment) -> Result<Said, 
     let may_be_silent = arguments.session.is_some() || arguments.latest;
     if may_be_silent || arguments.input_format == InputFormat::StreamJson {
         return Ok(Said::Nothing);
+    }
+    if let Some(initial) = initial {
+        return Ok(Said::Message(Message { text: initial.to_owned(), attachments: Vec::new() }));
     }
     Err(usage("there is nothing to say").fix("rooftree run \"…\", or pipe the message in, or --continue"))
 }

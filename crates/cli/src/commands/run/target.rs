@@ -21,6 +21,7 @@ pub enum Target {
 pub async fn find(
     arguments: &Arguments,
     environment: &Environment,
+    definitions: &Definitions,
     store: &dyn Store,
 ) -> Result<Target, Problem> {
     let session = match &arguments.session {
@@ -30,7 +31,8 @@ pub async fn find(
     };
     let Some(session) = session else {
         let agent = arguments.agent.as_deref().unwrap_or("lead");
-        let agent = Definitions::builtin().find(agent)?.name.clone();
+        let definition = definitions.find(agent)?;
+        let agent = if agent.contains('/') { agent.to_owned() } else { definition.name.clone() };
         return Ok(Target::New(NewSession { agent, cwd: environment.cwd.clone(), name: None, model: None }));
     };
     match &arguments.agent {
@@ -46,6 +48,7 @@ impl Target {
     /// The model that will be used: the one named now, the session's, the definition's, the default.
     pub fn model(
         &self,
+        definitions: &Definitions,
         named: Option<&ModelChoice>,
         default: Option<&ModelChoice>,
     ) -> Result<ModelChoice, Problem> {
@@ -53,21 +56,25 @@ impl Target {
             Self::New(new) => (&new.agent, None),
             Self::Known(session) => (&session.agent, session.model.as_deref().map(str::parse).transpose()?),
         };
-        let defined = Definitions::builtin().find(agent)?.model.clone();
+        let defined = definitions.find(agent)?.model.clone();
         named.cloned().or(own).or(defined).or_else(|| default.cloned()).ok_or_else(|| no_model(agent))
     }
 
-    /// The same session, thinking with the model named now. A new one also keeps the default of
-    /// this moment, because the variable it came from may not be set the next time.
+    /// The same session, thinking with the model named now. A new one whose agent has no model of
+    /// its own also keeps the default of this moment, because the variable it came from may not be
+    /// set the next time.
     pub async fn using(
         self,
+        definitions: &Definitions,
         named: Option<ModelChoice>,
         default: Option<&ModelChoice>,
         store: &dyn Store,
     ) -> Result<Self, Problem> {
         match (self, named) {
             (Self::New(new), named) => {
-                Ok(Self::New(NewSession { model: named.or_else(|| default.cloned()), ..new }))
+                let has_own = definitions.find(&new.agent)?.model.is_some();
+                let default = default.filter(|_| !has_own).cloned();
+                Ok(Self::New(NewSession { model: named.or(default), ..new }))
             }
             (Self::Known(session), Some(model)) => {
                 let patch = SessionPatch { model: Some(Some(model.to_string())), ..SessionPatch::default() };

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
+use rooftree_protocol::{ErrorCode, Level, ModelChoice, Problem};
 use rooftree_runtime::definitions::{Document, Knowledge, Library, Loaded, Places, Syntax, Trust};
 use tempfile::TempDir;
 
@@ -74,7 +74,8 @@ fn model(name: &str) -> Result<ModelChoice, Problem> {
 }
 
 pub fn document(text: &str, syntax: Syntax) -> Library {
-    let document = Document { path: Path::new("--agents").into(), text: text.into(), syntax };
+    let document =
+        Document { path: Path::new("--agents").into(), text: text.into(), syntax, level: Level::Config };
     Library { knowledge: knowledge(), documents: vec![document], ..Library::default() }
 }
 

@@ -1,0 +1,101 @@
+//! Lists, shows, makes, checks and tries out agents. One action, one file.
+
+mod edit;
+mod effective;
+mod import;
+mod list;
+mod new;
+mod place;
+mod remove;
+mod show;
+mod trial;
+mod validate;
+
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use rooftree_protocol::{AgentDefinition, Level, Problem, UseAs};
+
+use crate::{
+    environment::Environment, exit::Exit, household::Household, minds::Minds, settings, settings::Settings,
+};
+
+/// Options of `agents`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+/// What to do with agents.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the agents that can be used here
+    #[command(visible_alias = "ls")]
+    List(list::Arguments),
+    /// Show one agent: what it is, what it may do, what its model reads
+    Show(show::Arguments),
+    /// Begin a file for a new agent
+    New(new::Arguments),
+    /// Open an agent's file in your editor, and check it
+    Edit(edit::Arguments),
+    /// Say what is wrong with agent files, and where
+    Validate(validate::Arguments),
+    /// Ask an agent something; it may only look
+    Test(trial::Arguments),
+    /// Make agents of what another program has
+    Import(import::Arguments),
+    /// Put an agent's file away
+    #[command(visible_alias = "delete")]
+    Rm(remove::Arguments),
+}
+
+/// Does it.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    match arguments.action {
+        Action::List(arguments) => list::execute(arguments, environment).await,
+        Action::Show(arguments) => show::execute(&arguments, environment),
+        Action::New(arguments) => new::execute(&arguments, environment),
+        Action::Edit(arguments) => edit::execute(&arguments, environment),
+        Action::Validate(arguments) => validate::execute(&arguments, environment),
+        Action::Test(arguments) => trial::execute(arguments, environment).await,
+        Action::Import(arguments) => import::execute(&arguments, environment),
+        Action::Rm(arguments) => remove::execute(&arguments, environment),
+    }
+}
+
+/// Everything that is known here about agents.
+struct Here {
+    settings: Settings,
+    minds: Arc<Minds>,
+    household: Household,
+}
+
+impl Here {
+    fn look(environment: &Environment) -> Result<Self, Problem> {
+        let settings = settings::load(environment)?;
+        let minds = Arc::new(Minds::of(environment, &settings)?);
+        let household = Household::find(environment, &settings, &minds, None)?;
+        Ok(Self { settings, minds, household })
+    }
+}
+
+/// Who wrote it, in a word.
+fn source(definition: &AgentDefinition) -> &'static str {
+    match definition.source.level {
+        Level::Builtin => "built-in",
+        Level::User => "user",
+        Level::Project => "project",
+        Level::Config => "config",
+        Level::Code => "code",
+    }
+}
+
+/// Who may use it, in a word.
+fn mode(definition: &AgentDefinition) -> &'static str {
+    match definition.use_as {
+        UseAs::Both => "both",
+        UseAs::Primary => "primary",
+        UseAs::Subagent => "sub",
+    }
+}

@@ -1,0 +1,157 @@
+//! What an agent may do in the end, and where each of it comes from.
+
+use std::{fmt::Write, sync::Arc};
+
+use rooftree_protocol::{AgentDefinition, Limits, Scope};
+use rooftree_runtime::{Clock, SystemClock, peers};
+use rooftree_tools::{Processes, Tool, Toolset};
+use serde::Serialize;
+
+use super::Here;
+use crate::{assemble, minds};
+
+/// All of it.
+#[derive(Serialize)]
+pub struct Effective {
+    name: String,
+    model: Sourced,
+    permission_mode: Sourced,
+    max_turns: Sourced,
+    tools: Vec<Judged>,
+    /// Whom it may ask.
+    asks: Vec<String>,
+    /// Who may ask it.
+    asked_by: Vec<String>,
+    /// What it names that is not there.
+    missing: Vec<String>,
+    limits: Limits,
+}
+
+/// A value and where it comes from.
+#[derive(Serialize)]
+struct Sourced {
+    value: String,
+    from: String,
+}
+
+/// A tool, and why an agent has it or has it not.
+#[derive(Serialize)]
+struct Judged {
+    tool: String,
+    has: bool,
+    because: String,
+}
+
+/// The tools there are.
+pub fn tools() -> Toolset {
+    assemble::tools(&Arc::new(Processes::new(|| SystemClock.entropy())))
+}
+
+/// Works it out.
+pub fn of(here: &Here, definition: &AgentDefinition) -> Effective {
+    let definitions = &here.household.definitions;
+    let asked_by = definitions
+        .iter()
+        .filter(|other| peers(other, definitions).iter().any(|peer| peer.name == definition.name));
+    Effective {
+        name: definition.name.clone(),
+        model: model(here, definition),
+        permission_mode: permission_mode(here, definition),
+        max_turns: max_turns(here, definition),
+        tools: tools().iter().map(|tool| judged(tool, definition)).collect(),
+        asks: peers(definition, definitions).iter().map(|peer| peer.name.clone()).collect(),
+        asked_by: asked_by.map(|other| other.name.clone()).collect(),
+        missing: here.household.surroundings.missing(definition),
+        limits: definition.limits.clone(),
+    }
+}
+
+fn sourced(value: impl ToString, from: &str) -> Sourced {
+    Sourced { value: value.to_string(), from: from.to_owned() }
+}
+
+fn model(here: &Here, definition: &AgentDefinition) -> Sourced {
+    if let Some(model) = &definition.model {
+        return sourced(model, "its definition");
+    }
+    match minds::default_name(&here.settings) {
+        Some(name) => {
+            let choice = here.minds.resolve(&name).map_or(name, |resolved| resolved.choice.to_string());
+            sourced(choice, "the default; asked by another agent, that one's")
+        }
+        None => sourced("none", "neither its definition nor the settings name one"),
+    }
+}
+
+fn permission_mode(here: &Here, definition: &AgentDefinition) -> Sourced {
+    let own = here.settings.mode.unwrap_or_default();
+    let word = |mode| {
+        serde_json::to_value(mode).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+    };
+    match definition.permission_mode {
+        Some(mode) if mode <= own => {
+            sourced(word(mode), "its definition, which asks for no more than the settings permit")
+        }
+        Some(mode) => sourced(word(own), &format!("the settings; its definition would take {}", word(mode))),
+        None => sourced(word(own), "the settings"),
+    }
+}
+
+fn max_turns(here: &Here, definition: &AgentDefinition) -> Sourced {
+    let limits = &definition.limits;
+    match (here.settings.max_turns, definition.max_turns) {
+        (Some(turns), _) => sourced(turns, "the settings"),
+        (None, Some(turns)) => sourced(turns, "its definition"),
+        (None, None) => {
+            sourced(limits.max_turns, &format!("the default; {} when another agent asks", limits.child_turns))
+        }
+    }
+}
+
+fn judged(tool: &Arc<dyn Tool>, definition: &AgentDefinition) -> Judged {
+    let name = tool.spec().name.clone();
+    let scope = &definition.tools;
+    let (has, because) = match (scope.deny.iter().find(|glob| means(glob, tool)), &scope.allow) {
+        (Some(glob), _) => (false, format!("denied by `{glob}`")),
+        (None, None) => (true, "all are allowed".to_owned()),
+        (None, Some(allow)) => match allow.iter().find(|glob| means(glob, tool)) {
+            Some(glob) => (true, format!("allowed by `{glob}`")),
+            None => (false, "not in its list".to_owned()),
+        },
+    };
+    Judged { tool: name, has, because }
+}
+
+/// Whether a glob, or another name of it, means a tool: the toolset itself decides.
+fn means(glob: &str, tool: &Arc<dyn Tool>) -> bool {
+    !Toolset::new([tool.clone()]).scoped(&Scope::only([glob])).names().is_empty()
+}
+
+impl Effective {
+    /// For people.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n", self.name);
+        for (label, value) in
+            [("model", &self.model), ("permission mode", &self.permission_mode), ("turns", &self.max_turns)]
+        {
+            let _ = writeln!(text, "  {label:<16} {}  ({})", value.value, value.from);
+        }
+        let _ = writeln!(
+            text,
+            "  {:<16} {} deep, {} at once",
+            "delegation", self.limits.depth, self.limits.children
+        );
+        text += "tools\n";
+        for tool in &self.tools {
+            let sign = if tool.has { '✓' } else { '✗' };
+            let _ = writeln!(text, "  {sign} {:<16} {}", tool.tool, tool.because);
+        }
+        let list = |names: &[String]| if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+        let _ = writeln!(text, "may ask       {}", list(&self.asks));
+        let _ = writeln!(text, "asked by      {}", list(&self.asked_by));
+        for missing in &self.missing {
+            let _ = writeln!(text, "missing       {missing}");
+        }
+        text
+    }
+}

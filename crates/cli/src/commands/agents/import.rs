@@ -1,0 +1,103 @@
+//! Makes agents of our own out of what another program has.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::{Args, ValueEnum};
+use rooftree_protocol::{AgentDefinition, Dialect, ErrorCode, Problem};
+use rooftree_runtime::definitions::{Knowledge, Library, Loaded, Severity, written};
+
+use super::place::{Where, write_new};
+use crate::{
+    environment::Environment, exit::Exit, household, minds::Minds, output, settings,
+    terminal::wording::counted,
+};
+
+/// Options of `agents import`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Whose agents they are
+    #[arg(value_enum, value_name = "PROGRAM")]
+    program: Program,
+    /// A file, or a directory of files
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// Programs whose agents can be taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Program {
+    Claude,
+    Opencode,
+    Emdash,
+    Koda,
+    Goose,
+    Assistant,
+    Daycare,
+}
+
+/// Reads them, says what was lost, and writes files that were not there.
+pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let path = environment.cwd.join(&arguments.path);
+    if !path.exists() {
+        return Err(Problem::new(ErrorCode::InvalidArguments, format!("there is no {}", path.display())));
+    }
+    let loaded = read(arguments.program, &path, environment)?;
+    for found in &loaded.diagnostics {
+        output::mention(environment, &found.to_string());
+    }
+    let directory = arguments.place.directory(environment);
+    let mut made = 0;
+    let mut failed = loaded.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    for definition in &loaded.definitions {
+        match write_new(&directory, &definition.name, &written(definition)) {
+            Ok(path) => {
+                made += 1;
+                output::print(&format!("{}\n", path.display()))?;
+            }
+            Err(problem) => {
+                failed += 1;
+                output::mention(environment, &format!("{}: {}", definition.name, problem.message));
+            }
+        }
+    }
+    output::mention(environment, &format!("imported {}", counted(made, "agent")));
+    Ok(if failed == 0 && made > 0 { Exit::DONE } else { Exit::CONFIG })
+}
+
+fn read(program: Program, path: &Path, environment: &Environment) -> Result<Loaded, Problem> {
+    let settings = settings::load(environment)?;
+    let minds = Arc::new(Minds::of(environment, &settings)?);
+    let library = household::library(environment, &settings, &minds);
+    // Keys stay where they are: what is written names the variable, not what is in it.
+    let variables = Arc::new(|name: &str| Some(format!("${{{name}}}")));
+    let library = Library { knowledge: Knowledge { variables, ..library.knowledge.clone() }, ..library };
+    let dialect = match program {
+        Program::Claude | Program::Opencode | Program::Goose => Dialect::Fourmis,
+        Program::Emdash => Dialect::Emdash,
+        Program::Koda => Dialect::Koda,
+        Program::Assistant => Dialect::Assistant,
+        Program::Daycare => return Ok(daycare(path)),
+    };
+    Ok(library.load_files(&[path.to_owned()], Some(dialect)))
+}
+
+/// Daycare has one agent, described by the prompts in its directory.
+fn daycare(path: &Path) -> Loaded {
+    let read = |name: &str| {
+        fs::read_to_string(path.join(name)).or_else(|_| fs::read_to_string(path.join("prompts").join(name)))
+    };
+    let parts: Vec<String> = ["SOUL.md", "USER.md"].iter().filter_map(|name| read(name).ok()).collect();
+    if parts.is_empty() {
+        return Loaded::default();
+    }
+    let mut definition = AgentDefinition::new("daycare");
+    definition.description = "The assistant that was kept in daycare".into();
+    definition.prompt = parts.join("\n\n").trim().to_owned();
+    Loaded { definitions: vec![definition], diagnostics: Vec::new() }
+}

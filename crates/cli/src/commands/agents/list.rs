@@ -1,0 +1,132 @@
+//! Lists the agents that can be used here, and those that are hidden by them.
+
+use std::sync::Arc;
+
+use clap::Args;
+use rooftree_protocol::{AgentDefinition, Problem, Timestamp};
+use rooftree_runtime::{
+    Clock, SystemClock,
+    definitions::{Hidden, READ_ONLY},
+};
+use rooftree_store::{SessionFilter, Store};
+use serde::Serialize;
+
+use super::{Here, mode, source};
+use crate::{
+    commands::sessions::to_read,
+    environment::Environment,
+    exit::Exit,
+    listing::{self, Format, Listed, Output},
+    output,
+    table::{Give, Table},
+    terminal::wording::model,
+    wording::{ago, place},
+};
+
+/// Options of `agents list`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Also those that are hidden from lists
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// An agent, and when it was last at work.
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    definition: Arc<AgentDefinition>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    used_at: Option<Timestamp>,
+}
+
+impl Listed for Row {
+    fn id(&self) -> String {
+        self.definition.name.clone()
+    }
+}
+
+/// Prints the list.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let here = Here::look(environment)?;
+    let store = to_read(environment)?;
+    let mut rows = Vec::new();
+    for definition in here.household.definitions.all() {
+        if arguments.all || !definition.hidden {
+            let used_at = used_at(store.as_deref(), &definition.name).await?;
+            rows.push(Row { definition: Arc::new(super::show::without_secrets(&definition)), used_at });
+        }
+    }
+    listing::print(&rows, arguments.output.format, listing::look(environment), table)?;
+    if arguments.output.format == Format::Table {
+        for hidden in here.household.definitions.hidden() {
+            output::mention(environment, &overridden(&hidden));
+        }
+        for remark in &here.household.remarks {
+            output::mention(environment, remark);
+        }
+    }
+    Ok(Exit::DONE)
+}
+
+async fn used_at(store: Option<&dyn Store>, agent: &str) -> Result<Option<Timestamp>, Problem> {
+    let Some(store) = store else { return Ok(None) };
+    let filter = SessionFilter { agent: Some(agent.to_owned()), limit: 1, ..SessionFilter::default() };
+    let found = store.sessions(filter).await.map_err(|error| error.problem())?;
+    Ok(found.first().map(|session| session.updated_at))
+}
+
+fn table(rows: &[Row]) -> Table {
+    let now = SystemClock.now();
+    let mut table = Table::new([
+        ("NAME", Give::Stiff),
+        ("SOURCE", Give::Stiff),
+        ("MODEL", Give::Soft),
+        ("TOOLS", Give::Soft),
+        ("MODE", Give::Spare),
+        ("USED", Give::Spare),
+        ("WHAT FOR", Give::Soft),
+    ]);
+    for Row { definition, used_at } in rows {
+        let icon = definition.look.get("icon").and_then(|icon| icon.as_str()).unwrap_or("·");
+        let model =
+            definition.model.as_ref().map_or("(default)".to_owned(), |choice| model(&choice.to_string()));
+        table.row([
+            format!("{icon} {}", definition.name),
+            source(definition).to_owned(),
+            model,
+            tools(definition),
+            mode(definition).to_owned(),
+            used_at.map_or("—".to_owned(), |at| ago(now, at)),
+            definition.description.clone(),
+        ]);
+    }
+    table
+}
+
+/// The tools in few words: `all`, `none`, `read-only 5`, `Read Glob…4`.
+fn tools(definition: &AgentDefinition) -> String {
+    let scope = &definition.tools;
+    let less =
+        if scope.deny.is_empty() { String::new() } else { format!(" without {}", scope.deny.join(" ")) };
+    let names = match scope.allow.as_deref() {
+        None => "all".to_owned(),
+        Some([]) => return "none".to_owned(),
+        Some(names) if names.iter().all(|name| READ_ONLY.contains(&name.as_str())) => {
+            format!("read-only {}", names.len())
+        }
+        Some(names @ ([_] | [_, _])) => names.join(" "),
+        Some(names) => {
+            format!("{}…{}", names.iter().take(2).cloned().collect::<Vec<_>>().join(" "), names.len())
+        }
+    };
+    names + &less
+}
+
+fn overridden(hidden: &Hidden) -> String {
+    let Hidden { by, what } = hidden;
+    let path = what.source.path.as_deref().map(|path| format!(" ({})", place(path))).unwrap_or_default();
+    format!("overridden: {} {} hides {} {}{path}", source(by), by.name, source(what), what.name)
+}

@@ -1,0 +1,60 @@
+//! Begins a file for a new agent, from a text of ours or from another agent.
+
+use clap::Args;
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_runtime::definitions::{builtin_text, written};
+
+use super::{
+    Here,
+    place::{Where, write_new},
+    show::without_secrets,
+};
+use crate::{environment::Environment, exit::Exit, output, wording::place};
+
+const TEXT: &str = "---\n\
+    description: What it is for, and when to ask it\n\
+    # model: provider/model        left out: the one of whoever asks\n\
+    # tools: [Read, Glob, Grep]    left out: those of whoever asks; []: none\n\
+    # max_turns: 30\n\
+    ---\n\
+    You are …\n\n\
+    - What it does, step by step.\n\
+    - What it must not do.\n\n\
+    End with what whoever asked needs to know.\n";
+
+/// Options of `agents new`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// What to call it: letters, digits, `-` and `_`
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Begin with what this agent says
+    #[arg(long, value_name = "AGENT")]
+    from: Option<String>,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// Writes the file.
+pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    if arguments.name.eq_ignore_ascii_case("default") {
+        return Err(Problem::new(ErrorCode::InvalidArguments, "`default` always means `lead`")
+            .fix("call it `lead` to replace that one"));
+    }
+    let text = match &arguments.from {
+        None => TEXT.to_owned(),
+        Some(from) => begun_with(from, environment)?,
+    };
+    let path = write_new(&arguments.place.directory(environment), &arguments.name, &text)?;
+    output::print(&format!("{}\n", path.display()))?;
+    let name = &arguments.name;
+    output::mention(environment, &format!("wrote {}; next: rooftree agents edit {name}", place(&path)));
+    Ok(Exit::DONE)
+}
+
+fn begun_with(name: &str, environment: &Environment) -> Result<String, Problem> {
+    let definition = Here::look(environment)?.household.definitions.find(name)?;
+    let is_builtin = definition.source.path.is_none();
+    let own = builtin_text(&definition.name).filter(|_| is_builtin).map(str::to_owned);
+    Ok(own.unwrap_or_else(|| written(&without_secrets(&definition))))
+}

@@ -1,0 +1,89 @@
+//! Shows one agent: its definition, what it may do in the end, or what its model reads.
+
+use clap::{Args, ValueEnum};
+use rooftree_protocol::{AgentDefinition, Problem};
+use rooftree_runtime::{Sections, definitions::written};
+use serde_json::json;
+
+use super::{Here, effective, mode, source};
+use crate::{environment::Environment, exit::Exit, output, wording::place};
+
+/// Options of `agents show`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Which agent; builtin/NAME for one that another hides
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// What it may do in the end, and why
+    #[arg(long, conflicts_with = "prompt")]
+    effective: bool,
+    /// Exactly what a model would read
+    #[arg(long)]
+    prompt: bool,
+    /// How to print it
+    #[arg(short = 'o', long = "output-format", value_enum, default_value_t, value_name = "FORMAT")]
+    format: Form,
+}
+
+/// How an agent is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object
+    Json,
+}
+
+/// Prints it.
+pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let here = Here::look(environment)?;
+    let definition = here.household.definitions.find(&arguments.name)?;
+    let text = if arguments.prompt {
+        let prompt = prompt(&here, &definition, environment);
+        if arguments.format == Form::Json {
+            output::json_page(&json!({ "prompt": prompt }))?
+        } else {
+            prompt + "\n"
+        }
+    } else if arguments.effective {
+        let effective = effective::of(&here, &definition);
+        if arguments.format == Form::Json { output::json_page(&effective)? } else { effective.text() }
+    } else if arguments.format == Form::Json {
+        output::json_page(&without_secrets(&definition))?
+    } else {
+        page(&definition)
+    };
+    output::print(&text)?;
+    Ok(Exit::DONE)
+}
+
+fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) -> String {
+    let toolset = effective::tools().scoped(&definition.tools);
+    let household = &here.household;
+    let sections = Sections {
+        definition,
+        toolset: &toolset,
+        definitions: &household.definitions,
+        surroundings: &household.surroundings,
+        memory: None,
+        cwd: &environment.cwd,
+    };
+    sections.text().to_string()
+}
+
+fn page(definition: &AgentDefinition) -> String {
+    let path =
+        definition.source.path.as_deref().map(|path| format!(" · {}", place(path))).unwrap_or_default();
+    let heading = format!("{} · {}{path} · {}\n\n", definition.name, source(definition), mode(definition));
+    heading + &written(&without_secrets(definition))
+}
+
+/// What servers are given may be keys, which are nobody's business.
+pub fn without_secrets(definition: &AgentDefinition) -> AgentDefinition {
+    let mut shown = definition.clone();
+    for server in shown.mcp_servers.values_mut() {
+        server.env.values_mut().chain(server.headers.values_mut()).for_each(|value| *value = "…".into());
+    }
+    shown
+}

@@ -1,0 +1,108 @@
+//! Says what is wrong with agent files: file, line, column, what to do.
+
+use std::{path::PathBuf, sync::Arc};
+
+use clap::{Args, ValueEnum};
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_runtime::{
+    Surroundings,
+    definitions::{Diagnostic, Library, Loaded, Severity, Trust},
+};
+use serde_json::json;
+
+use crate::{
+    environment::Environment, exit::Exit, household, minds::Minds, output, settings,
+    terminal::wording::counted,
+};
+
+/// Options of `agents validate`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Files and directories; everything that can be found here if none is named
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// How to print it
+    #[arg(short = 'o', long = "output-format", value_enum, default_value_t, value_name = "FORMAT")]
+    format: Form,
+}
+
+/// How complaints are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object
+    Json,
+}
+
+/// Prints what is wrong. Files of a folder that is not trusted are read, but nothing they say is done.
+pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let paths: Vec<PathBuf> = arguments.paths.iter().map(|path| environment.cwd.join(path)).collect();
+    if let Some(missing) = paths.iter().find(|path| !path.exists()) {
+        let message = format!("there is no {}", missing.display());
+        return Err(
+            Problem::new(ErrorCode::InvalidArguments, message).fix("name files or directories of agents")
+        );
+    }
+    check(&paths, environment, arguments.format)
+}
+
+/// Checks these files.
+pub fn files(paths: &[PathBuf], environment: &Environment) -> Result<Exit, Problem> {
+    check(paths, environment, Form::Text)
+}
+
+fn check(paths: &[PathBuf], environment: &Environment, format: Form) -> Result<Exit, Problem> {
+    let settings = settings::load(environment)?;
+    let minds = Arc::new(Minds::of(environment, &settings)?);
+    let library = household::library(environment, &settings, &minds);
+    let places = library.places.clone().trusted(Trust::Given);
+    let library = Library { places, ..library };
+    let mut loaded = if paths.is_empty() { library.load() } else { library.load_files(paths, None) };
+    let missing = missing(&library, &loaded);
+    loaded.diagnostics.extend(missing);
+    let errors = loaded.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    let text = match format {
+        Form::Text => page(&mut loaded, errors, environment),
+        Form::Json => output::json_page(&json!({
+            "agents": loaded.definitions.len(),
+            "errors": errors,
+            "diagnostics": loaded.diagnostics,
+        }))?,
+    };
+    output::print(&text)?;
+    Ok(if errors == 0 { Exit::DONE } else { Exit::CONFIG })
+}
+
+/// Rules, skills and verifiers that are named and not there.
+fn missing(library: &Library, loaded: &Loaded) -> Vec<Diagnostic> {
+    let surroundings = Surroundings::read(&library.places, 0);
+    let of = |definition: &rooftree_protocol::AgentDefinition| {
+        let path = definition.source.path.clone().unwrap_or_default();
+        let complain = move |message| Diagnostic {
+            severity: Severity::Warning,
+            code: "W0105",
+            message,
+            path: path.clone(),
+            at: None,
+            line: String::new(),
+            help: Some("the agent works without it".into()),
+        };
+        surroundings.missing(definition).into_iter().map(complain).collect::<Vec<_>>()
+    };
+    loaded.definitions.iter().flat_map(of).collect()
+}
+
+fn page(loaded: &mut Loaded, errors: usize, environment: &Environment) -> String {
+    for found in &mut loaded.diagnostics {
+        if let Ok(short) = found.path.strip_prefix(&environment.cwd) {
+            found.path = short.to_owned();
+        }
+    }
+    let warnings = loaded.diagnostics.len() - errors;
+    let told: String = loaded.diagnostics.iter().map(|found| format!("{found}\n")).collect();
+    let agents = counted(loaded.definitions.len() as u64, "agent");
+    let sum = format!("{}, {}", counted(errors as u64, "error"), counted(warnings as u64, "warning"));
+    format!("{told}{sum} in {agents}\n")
+}
