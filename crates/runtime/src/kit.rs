@@ -9,9 +9,9 @@ use rooftree_protocol::{AgentDefinition, Limits, Mandate, Problem, Scope, ToolSp
 use rooftree_tools::Toolset;
 
 /// Tools that an agent at the end of a chain of delegations does not have.
-const ONLY_ABOVE: [&str; 2] = ["Task", "ListAgents"];
+pub(crate) const ONLY_ABOVE: [&str; 4] = ["Task", "ListAgents", "TaskOutput", "TaskList"];
 /// Tools that talk to a person, which only the first agent of a chain does.
-const ONLY_FIRST: [&str; 1] = ["AskUser"];
+pub(crate) const ONLY_FIRST: [&str; 1] = ["AskUser"];
 
 /// A definition, ready to be worked with.
 pub(crate) struct Kit {

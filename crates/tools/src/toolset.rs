@@ -63,12 +63,25 @@ fn is_in_scope(tool: &dyn Tool, scope: &Scope) -> bool {
     scope.allow.as_ref().is_none_or(|allow| allow.iter().any(matches)) && !scope.deny.iter().any(matches)
 }
 
+/// Whether a scope lets this name through.
+pub fn is_named(scope: &Scope, name: &str) -> bool {
+    let matches = |glob: &String| is_match(glob, &name.to_lowercase());
+    scope.allow.as_ref().is_none_or(|allow| allow.iter().any(matches)) && !scope.deny.iter().any(matches)
+}
+
+/// Whether a scope has a list that this name is on.
+pub fn is_listed(scope: &Scope, name: &str) -> bool {
+    scope.allow.is_some() && is_named(scope, name)
+}
+
+fn is_match(glob: &str, name: &str) -> bool {
+    Glob::new(&glob.to_lowercase()).is_ok_and(|glob| glob.compile_matcher().is_match(name))
+}
+
 /// Whether a glob, or an alias written plainly, means this tool.
 fn names_tool(glob: &str, tool: &dyn Tool) -> bool {
-    let name = tool.spec().name.to_lowercase();
-    let pattern = glob.to_lowercase();
-    let by_glob = Glob::new(&pattern).is_ok_and(|glob| glob.compile_matcher().is_match(&name));
-    by_glob || tool.aliases().iter().any(|alias| alias.eq_ignore_ascii_case(glob))
+    is_match(glob, &tool.spec().name.to_lowercase())
+        || tool.aliases().iter().any(|alias| alias.eq_ignore_ascii_case(glob))
 }
 
 #[cfg(test)]
