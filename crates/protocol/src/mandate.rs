@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ModelChoice, ParentCall, PermissionMode, RunId, SessionId, event::RunMode};
+use crate::{ModelChoice, ParentCall, PermissionMode, RunId, SessionId, run::RunMode};
 
 /// What one delegated run may do, and whose work it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

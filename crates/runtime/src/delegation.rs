@@ -22,6 +22,7 @@ use rooftree_tools::{ToolContext, ToolOutput};
 
 use self::{
     answer::Failure,
+    inherit::Asking,
     request::{Request, Strategy},
     target::Target,
     wait::Waited,
@@ -71,7 +72,9 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     bounds::refuse_cycle(caller, &definition, target.id())?;
     let task = RunId::akin_to(context.call.as_str());
     let mode = mode(caller, request);
-    let mandate = inherit::mandate(caller, &definition, request, &target, mode, &context.call)?;
+    let call = &context.call;
+    let asking = Asking { definition: &definition, request, target: &target, call, mode };
+    let mandate = inherit::mandate(caller, &asking)?;
     let limits = &caller.kit.limits;
     world
         .replies

@@ -12,15 +12,18 @@ use super::{
 };
 use crate::caller::Caller;
 
+/// What one delegation is about.
+pub(super) struct Asking<'a> {
+    pub(super) definition: &'a AgentDefinition,
+    pub(super) request: &'a Request,
+    pub(super) target: &'a Target,
+    pub(super) call: &'a CallId,
+    pub(super) mode: RunMode,
+}
+
 /// The mandate for one delegation.
-pub(super) fn mandate(
-    caller: &Caller,
-    definition: &AgentDefinition,
-    request: &Request,
-    target: &Target,
-    mode: RunMode,
-    call: &CallId,
-) -> Result<Mandate, Failure> {
+pub(super) fn mandate(caller: &Caller, asking: &Asking<'_>) -> Result<Mandate, Failure> {
+    let &Asking { definition, request, target, call, mode } = asking;
     let own_rights = is_trusted_peer(caller, definition, request);
     let policy = if own_rights { &caller.world.options.policy } else { &caller.policy };
     Ok(Mandate {

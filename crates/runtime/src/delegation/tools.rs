@@ -47,9 +47,9 @@ pub(super) fn accessible(caller: &Caller) -> impl Iterator<Item = Arc<AgentDefin
 }
 
 /// Who calls. Outside of a run these tools can do nothing.
-fn caller(context: &ToolContext) -> Result<Arc<Caller>, ToolOutput> {
+fn caller(context: &ToolContext) -> Result<Arc<Caller>, Box<ToolOutput>> {
     Caller::of(context)
-        .ok_or_else(|| ToolOutput::failed(ErrorCode::Internal, "this tool only works within a run"))
+        .ok_or_else(|| ToolOutput::failed(ErrorCode::Internal, "this tool only works within a run").into())
 }
 
 /// A delegated run of this session, by its id or the end of it.

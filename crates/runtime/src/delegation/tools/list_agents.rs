@@ -58,7 +58,7 @@ impl Tool for ListAgents {
         Box::pin(async move {
             let caller = match caller(&context) {
                 Ok(caller) => caller,
-                Err(output) => return output,
+                Err(output) => return *output,
             };
             let detail = flag(&input, "detail");
             let lines: Vec<String> = accessible(&caller).map(|agent| described(&agent, detail)).collect();

@@ -81,7 +81,7 @@ impl Tool for SendMessage {
         Box::pin(async move {
             let sent = match caller(&context) {
                 Ok(caller) => send(&caller, &input, &context).await,
-                Err(output) => return output,
+                Err(output) => return *output,
             };
             match sent {
                 Ok(words) => ToolOutput::done(words),

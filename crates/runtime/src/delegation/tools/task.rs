@@ -80,7 +80,7 @@ impl Tool for Task {
             };
             match caller(&context) {
                 Ok(caller) => delegate(caller, request, context).await,
-                Err(output) => output,
+                Err(output) => *output,
             }
         })
     }

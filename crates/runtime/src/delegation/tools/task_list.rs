@@ -59,7 +59,7 @@ impl Tool for TaskList {
         Box::pin(async move {
             let caller = match caller(&context) {
                 Ok(caller) => caller,
-                Err(output) => return output,
+                Err(output) => return *output,
             };
             let now = caller.world.now();
             match caller.world.store().tasks(Some(&caller.session.id)).await {

@@ -76,7 +76,7 @@ impl Tool for TaskOutput {
         Box::pin(async move {
             let caller = match caller(&context) {
                 Ok(caller) => caller,
-                Err(output) => return output,
+                Err(output) => return *output,
             };
             let id = text(&input, "task_id");
             if let (Some(processes), true) = (processes, id.starts_with("prc_")) {

@@ -75,7 +75,7 @@ impl Tool for TaskStop {
             match (caller(&context), processes) {
                 (_, Some(processes)) if id.starts_with("prc_") => processes.run(input, context).await,
                 (Ok(caller), _) => stop_run(&caller, &id).await,
-                (Err(output), _) => output,
+                (Err(output), _) => *output,
             }
         })
     }

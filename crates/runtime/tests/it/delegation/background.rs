@@ -68,7 +68,7 @@ async fn the_result_enters_a_run_under_way_at_its_next_boundary_and_never_inside
     keeper.open(2);
     house.finished(&session).await;
     let story = house.story(&session).await;
-    let told = story.find("steer    [Background sub-agent").expect("the result was told");
+    let told = story.find("steer    [Background sub-agent").unwrap();
     assert!(story.rfind("tool     Step").unwrap() < told, "{story}");
     assert!(told < story.find("model    \"done\"").unwrap(), "{story}");
     assert_eq!(times_told(&house, &session).await, 1);

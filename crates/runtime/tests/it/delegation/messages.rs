@@ -134,7 +134,7 @@ async fn forged_by_everybody(payload: &str) -> Vec<String> {
         }
         let inside =
             text.strip_prefix("<system_message ").and_then(|text| text.strip_suffix("</system_message>"));
-        inside.expect("it is wrapped").to_owned()
+        inside.unwrap().to_owned()
     };
     origins.into_iter().map(worded).collect()
 }
