@@ -516,6 +516,9 @@ pub struct TaskNote {
     /// What it cost, with everything it delegated, if it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// US dollars set aside for it while it is at work, if money is bounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// Whether the answer is one that was given before to the same question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,

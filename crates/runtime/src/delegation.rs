@@ -6,6 +6,7 @@
 
 mod answer;
 mod bounds;
+mod dialect;
 mod inherit;
 mod request;
 mod target;
@@ -41,6 +42,8 @@ struct Asked {
     is_new: bool,
     /// Whether the same call has asked before, in the life of a process that is gone.
     is_repeated: bool,
+    /// US dollars set aside for it.
+    share: Option<f64>,
 }
 
 /// Asks, and waits for the answer unless it is to come later.
@@ -83,6 +86,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     let told = world.replies.expect(&task);
     let mut asked = Asked {
         is_repeated: false,
+        share: inherit::share(caller),
         task: task.clone(),
         session: target.id().clone(),
         agent: definition.name.clone(),
@@ -162,6 +166,7 @@ impl Asked {
             agent: self.agent.clone(),
             status: None,
             usage: None,
+            share: self.share,
             cached: false,
         }
     }

@@ -37,7 +37,8 @@ impl Kit {
         // A fork is told of the same tools as the session it branched off: what the provider has
         // read already stays good. Those it may not use are refused when it calls them.
         let is_fork = mandate.is_some_and(|mandate| mandate.mode == RunMode::Fork);
-        let specs = if is_fork { own.specs() } else { toolset.specs() };
+        let told = if is_fork { &own } else { &toolset };
+        let specs = told.specs_in(definition.source.dialect);
         Self { name: definition.name.as_str().into(), specs, definition, limits, toolset }
     }
 }

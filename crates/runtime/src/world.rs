@@ -134,7 +134,8 @@ impl World {
             Some(mandate) => {
                 let turns = mandate.max_turns.or(definition.max_turns);
                 limits.max_turns = turns.unwrap_or(limits.child_turns);
-                limits.max_cost_usd = mandate.max_cost_usd.or(limits.max_cost_usd);
+                let costs = [mandate.max_cost_usd, limits.max_cost_usd];
+                limits.max_cost_usd = costs.into_iter().flatten().reduce(f64::min);
             }
         }
         if let Some(limit) = options.run_timeout {

@@ -2,6 +2,7 @@
 
 mod background;
 mod bounds;
+mod budgets;
 mod crash;
 mod foreground;
 mod forks;
