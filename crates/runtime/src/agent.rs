@@ -15,7 +15,7 @@ mod limits;
 mod listen;
 mod patience;
 mod permission;
-mod prompt;
+pub(crate) mod prompt;
 mod recovery;
 mod result;
 mod run;

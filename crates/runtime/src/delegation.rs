@@ -6,6 +6,7 @@
 
 mod answer;
 mod bounds;
+mod cache;
 mod dialect;
 mod inherit;
 mod request;
@@ -16,7 +17,8 @@ mod wait;
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Message, MessageId, Origin, Part, RunId, SessionId, event::RunMode, event::TaskNote,
+    Message, MessageId, Origin, Part, RunId, SessionId,
+    event::{RunEnd, RunMode, TaskNote},
 };
 use rooftree_store::{NewSessionRow, Post, TaskRow, TaskStatus};
 use rooftree_tools::{ToolContext, ToolOutput};
@@ -51,12 +53,18 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
     let agent = request.agent.clone();
     match ask(&caller, &request, &context).await {
         Err(failure) => failure.output(&agent),
-        Ok((asked, _)) if request.background => answer::started(&request, &asked),
-        Ok((asked, told)) => {
+        Ok(Reached::Known(note, end)) => answer::again(note, &end),
+        Ok(Reached::Asked(asked, _, _)) if request.background => answer::started(&request, &asked),
+        Ok(Reached::Asked(asked, told, question)) => {
             let patience = request.timeout_secs.unwrap_or(caller.kit.limits.delegation_timeout_secs);
             let waiting = wait::Waiting { asked: &asked, told };
             match waiting.wait(&caller.world, &context.cancel, Duration::from_secs(patience)).await {
-                Waited::Ended(end) => answer::ended(&request, &asked, &end),
+                Waited::Ended(end) => {
+                    if let Some(question) = question {
+                        question.keep(&caller, &asked, &end);
+                    }
+                    answer::ended(&request, &asked, &end)
+                }
                 Waited::Detached => answer::detached(&request, &asked, patience),
                 Waited::Cancelled => answer::cancelled(&asked),
             }
@@ -64,10 +72,18 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
     }
 }
 
-type Told = tokio::sync::oneshot::Receiver<Arc<rooftree_protocol::event::RunEnd>>;
+type Told = tokio::sync::oneshot::Receiver<Arc<RunEnd>>;
+
+/// What came of asking.
+enum Reached {
+    /// Somebody works on it.
+    Asked(Asked, Told, Option<cache::Question>),
+    /// The answer is known.
+    Known(TaskNote, Arc<RunEnd>),
+}
 
 /// Opens the session if need be, puts the message into its inbox and wakes it.
-async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Result<(Asked, Told), Failure> {
+async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Result<Reached, Failure> {
     let world = &caller.world;
     let definition = target::definition(caller, request).await?;
     bounds::check(caller, &definition)?;
@@ -78,6 +94,12 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     let call = &context.call;
     let asking = Asking { definition: &definition, request, target: &target, call, mode };
     let mandate = inherit::mandate(caller, &asking)?;
+    let question = cache::Question::of(caller, &asking, &mandate);
+    if let Some(question) = &question
+        && let Some((note, end)) = question.known(caller).await
+    {
+        return Ok(Reached::Known(note, end));
+    }
     let limits = &caller.kit.limits;
     world
         .replies
@@ -130,7 +152,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
             return Err(Failure::NotStarted(error.problem().message));
         }
     }
-    Ok((asked, told))
+    Ok(Reached::Asked(asked, told, question))
 }
 
 fn mode(caller: &Caller, request: &Request) -> RunMode {

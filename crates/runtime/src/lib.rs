@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod agent;
+mod answers;
 mod bus;
 mod caller;
 pub mod clock;

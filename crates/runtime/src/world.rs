@@ -14,6 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Clock, Definitions,
+    answers::Answers,
     bus::Bus,
     governor::Governor,
     kit::{Kit, Kits},
@@ -81,6 +82,8 @@ pub(crate) struct World {
     pub(crate) crew: TaskTracker,
     /// Who waits for which delegated run.
     pub(crate) replies: Replies,
+    /// Answers that may be given again.
+    pub(crate) answers: Answers,
     /// What agents want done with other sessions than their own.
     pub(crate) errands: mpsc::UnboundedSender<Errand>,
 }

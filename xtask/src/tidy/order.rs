@@ -19,7 +19,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
         &["agent"],
         &["caller", "inbox", "tasks"],
         &["world"],
-        &["kit", "replies"],
+        &["answers", "kit", "replies"],
         &["definitions", "signals", "bus", "governor"],
         &["clock", "error"],
     ],

@@ -15,7 +15,7 @@ use crate::{kit::Kit, world::World};
 const MAX_OUTPUT: u64 = 32_000;
 
 /// The system prompt for a definition at work in a directory.
-pub(super) fn system(_world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
+pub(crate) fn system(_world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
     let prompt = kit.definition.prompt.trim();
     let platform = std::env::consts::OS;
     format!("{prompt}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display())

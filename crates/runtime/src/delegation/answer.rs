@@ -117,6 +117,14 @@ pub(super) fn ended(request: &Request, asked: &Asked, end: &RunEnd) -> ToolOutpu
     output(asked.note(), end, words)
 }
 
+/// It was asked before, and nothing has changed since.
+pub(super) fn again(note: TaskNote, end: &RunEnd) -> ToolOutput {
+    let words = format!("{}\n[cached: true]", told(&note, end));
+    let output = output(note, end, words);
+    // It costs nothing a second time.
+    ToolOutput { task: output.task.map(|note| TaskNote { usage: None, ..note }), ..output }
+}
+
 /// The result of a task, for whoever asks about it later.
 pub(super) fn told(note: &TaskNote, end: &RunEnd) -> String {
     let answer = task::answer(&note.agent, end, usize::MAX);

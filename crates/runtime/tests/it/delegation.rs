@@ -3,6 +3,7 @@
 mod background;
 mod bounds;
 mod budgets;
+mod cache;
 mod crash;
 mod foreground;
 mod forks;
