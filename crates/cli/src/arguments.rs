@@ -21,7 +21,7 @@ pub struct Invocation {
 pub enum Command {
     /// Send a message to an agent and show what it does
     #[command(visible_alias = "exec")]
-    Run(commands::run::Arguments),
+    Run(Box<commands::run::Arguments>),
     /// See it work: real engine, real tools, scripted model; no key, no network
     Demo(commands::demo::Arguments),
     /// Stay: go on with what is unfinished, hear the callbacks of external agents

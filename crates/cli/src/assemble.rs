@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ModelChoice, PermissionMode};
-use rooftree_runtime::{Asking, Clock, Options, Runtime, SystemClock, skill_tools};
+use rooftree_runtime::{Asking, Clock, Options, Runtime, SystemClock, delegation, skill_tools};
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, Toolset};
 
@@ -66,8 +66,7 @@ impl Plan {
 
 /// The tools there are.
 pub fn tools(processes: &Arc<Processes>) -> Toolset {
-    let usual = rooftree_tools::builtin(processes.clone());
-    Toolset::new(usual.iter().cloned().chain(skill_tools()))
+    skill_tools::added_to(&delegation::tools::added_to(&rooftree_tools::builtin(processes.clone())))
 }
 
 /// The runtime counts whole seconds, and none of them would mean no limit.

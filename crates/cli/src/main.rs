@@ -59,7 +59,7 @@ fn perform(invocation: Invocation, environment: &Environment) -> Result<Exit, Pr
 
 async fn execute(command: Command, environment: &Environment) -> Result<Exit, Problem> {
     match command {
-        Command::Run(arguments) => run::execute(arguments, environment).await,
+        Command::Run(arguments) => run::execute(*arguments, environment).await,
         Command::Serve(arguments) => serve::execute(arguments, environment).await,
         Command::Demo(arguments) => demo::execute(arguments, environment).await,
         Command::Agents(arguments) => agents::execute(arguments, environment).await,

@@ -22,11 +22,11 @@ mod run;
 mod run_view;
 mod settle;
 mod take;
-mod task;
+pub(crate) mod task;
 #[cfg(test)]
 mod testing;
 mod window;
-mod wording;
+pub(crate) mod wording;
 
 use std::{sync::Arc, time::Duration};
 

@@ -44,7 +44,7 @@ pub use self::{
     resolve::Loaded,
     rules::Rule,
     shelf::Hidden,
-    skills::{Skill, is_in_scope, skills_in_scope},
+    skills::{Skill, skills_in_scope},
     surroundings::Surroundings,
     tree::Place,
     verifiers::Verifier,

@@ -6,10 +6,12 @@
 #![warn(missing_docs)]
 
 mod agent;
+mod answers;
 mod bus;
 mod caller;
 pub mod clock;
 pub mod definitions;
+pub mod delegation;
 mod error;
 mod governor;
 mod handle;
@@ -19,13 +21,14 @@ mod replies;
 mod router;
 mod runtime;
 mod signals;
-mod skill_tools;
+pub mod skill_tools;
 mod tasks;
 mod world;
 
 pub use agent::{
     history::History,
     prompt::{Sections, peers},
+    wording::user_parts as worded,
 };
 pub use bus::{Filter, Subscription};
 pub use clock::{Clock, SystemClock};
@@ -33,5 +36,4 @@ pub use definitions::{Definitions, Surroundings};
 pub use error::Error;
 pub use handle::Handle;
 pub use runtime::Runtime;
-pub use skill_tools::skill_tools;
 pub use world::{Asking, Naming, Options};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput,
+    Tool, ToolContext, ToolOutput, Toolset,
     arguments::{self, Argument, Kind},
 };
 use serde_json::Value;
@@ -23,9 +23,14 @@ const LOAD: [Argument; 2] = [
     Argument::new("arguments", Kind::Text, "What it is to be used on, if it takes that").also(&["args"]),
 ];
 
-/// The tools with which agents load skills. Which skills there are, and which of them an agent may
+/// These tools, with those that load skills. Which skills there are, and which of them an agent may
 /// use, is known to the runtime that calls them.
-pub fn skill_tools() -> [Arc<dyn Tool>; 2] {
+pub fn added_to(tools: &Toolset) -> Toolset {
+    Toolset::new(tools.iter().cloned().chain(all()))
+}
+
+/// Their order is part of a cached prompt: new ones go to the end.
+fn all() -> [Arc<dyn Tool>; 2] {
     let load = "Load a skill: instructions for special work, with the directory its files are in. \
         The system prompt lists the skills there are.";
     let list = "List the skills there are, with what they are for.";
@@ -33,11 +38,6 @@ pub fn skill_tools() -> [Arc<dyn Tool>; 2] {
         Arc::new(SkillTool { spec: arguments::spec("Skill", load, &LOAD), action: Action::Load }),
         Arc::new(SkillTool { spec: arguments::spec("ListSkills", list, &[]), action: Action::List }),
     ]
-}
-
-/// Whether a tool is one of them, and so must know who calls.
-pub(crate) fn is_one(tool: &dyn Tool) -> bool {
-    matches!(tool.spec().name.as_str(), "Skill" | "ListSkills")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,6 +65,10 @@ impl Tool for SkillTool {
 
     fn kind(&self) -> ToolKind {
         ToolKind::Read
+    }
+
+    fn needs_caller(&self) -> bool {
+        true
     }
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Effect, EventBody, Outcome, Part, Repeat, ToolCall, ToolKind, event::ToolRecord};
+use rooftree_protocol::{Effect, EventBody, Outcome, Part, Repeat, ToolCall, event::ToolRecord};
 use rooftree_tools::{Tool, ToolContext, toolset::Found};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
-use crate::{caller::Caller, skill_tools};
+use crate::caller::Caller;
 
 /// A call that passed every check but the last.
 #[derive(Clone)]
@@ -53,10 +53,9 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
     }
 }
 
-/// Who calls, for the tools that ask other agents or load skills. The others need not know, and are spared the cost.
+/// Who calls, for the tools that ask other agents. The others need not know, and are spared the cost.
 fn caller(agent: &Agent, one: &Prepared) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
-    let is_told = one.tool.kind() == ToolKind::Delegate || skill_tools::is_one(one.tool.as_ref());
-    let run = agent.run_id().filter(|_| is_told)?;
+    let run = agent.run_id().filter(|_| one.tool.needs_caller())?;
     let asks = |open: &&super::history::OpenCall| matches!(agent.kit.toolset.find(&open.call.tool), Found::Tool(tool) if tool.spec().name == "Task");
     Some(Arc::new(Caller {
         world: agent.world.clone(),
@@ -68,7 +67,6 @@ fn caller(agent: &Agent, one: &Prepared) -> Option<Arc<dyn std::any::Any + Send 
         mandate: agent.mandate.clone(),
         reply_at: agent.history.reply_at(),
         delegations: agent.history.open_calls().filter(asks).count(),
-        tasks: agent.history.tasks().to_vec(),
         money_left: super::budget::left(agent),
     }))
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rooftree_protocol::{Level, Scope};
+use rooftree_tools::toolset::is_named;
 
 use super::{
     files::{entries, read_bounded},
@@ -117,15 +118,5 @@ impl Skill {
 
 /// Those of a list that a scope lets through. Globs are compared without case.
 pub fn skills_in_scope<'a>(skills: &'a [Skill], scope: &Scope) -> Vec<&'a Skill> {
-    skills.iter().filter(|skill| is_in_scope(&skill.name, scope)).collect()
-}
-
-/// Whether a scope lets a name through.
-pub fn is_in_scope(name: &str, scope: &Scope) -> bool {
-    let name = name.to_lowercase();
-    let matches = |pattern: &String| {
-        let glob = globset::Glob::new(&pattern.to_lowercase());
-        glob.is_ok_and(|glob| glob.compile_matcher().is_match(&name))
-    };
-    scope.allow.as_ref().is_none_or(|allow| allow.iter().any(matches)) && !scope.deny.iter().any(matches)
+    skills.iter().filter(|skill| is_named(scope, &skill.name)).collect()
 }

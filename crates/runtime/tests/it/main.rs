@@ -6,6 +6,7 @@ mod budget;
 mod cancel;
 mod compaction;
 mod definitions;
+mod delegation;
 mod limits;
 mod order;
 mod parallel;

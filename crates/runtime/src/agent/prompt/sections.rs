@@ -6,11 +6,11 @@
 use std::{fmt::Write, path::Path, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, UseAs};
-use rooftree_tools::Toolset;
+use rooftree_tools::{Toolset, toolset::is_named};
 
 use crate::{
     Definitions,
-    definitions::{Rule, Skill, Surroundings, is_in_scope, skills_in_scope},
+    definitions::{Rule, Skill, Surroundings, skills_in_scope},
 };
 
 /// Bytes that rules may take.
@@ -174,7 +174,7 @@ pub fn peers(definition: &AgentDefinition, definitions: &Definitions) -> Vec<Arc
     let may_ask = |peer: &Arc<AgentDefinition>| {
         let is_offered = !peer.hidden && peer.use_as != UseAs::Primary;
         let is_other = !peer.name.eq_ignore_ascii_case(&definition.name);
-        is_offered && is_other && is_in_scope(&peer.name, &definition.agents)
+        is_offered && is_other && is_named(&definition.agents, &peer.name)
     };
     definitions.iter().filter(may_ask).collect()
 }

@@ -6,7 +6,7 @@ use rooftree_protocol::{AgentDefinition, Scope, UseAs};
 use rooftree_providers::scripted::{call, say};
 use rooftree_runtime::{Definitions, Sections, Surroundings, definitions::Trust};
 use rooftree_testkit::Plan;
-use rooftree_tools::{Tool, Toolset};
+use rooftree_tools::Toolset;
 use serde_json::json;
 
 use super::folder::Folder;
@@ -14,8 +14,7 @@ use super::folder::Folder;
 /// The usual tools and those for skills, without Task.
 fn tools() -> Toolset {
     let usual = rooftree_tools::builtin(Arc::new(rooftree_tools::Processes::new(|| 7)));
-    let tools: Vec<Arc<dyn Tool>> = usual.iter().cloned().chain(rooftree_runtime::skill_tools()).collect();
-    Toolset::new(tools)
+    rooftree_runtime::skill_tools::added_to(&usual)
 }
 
 fn surroundings(folder: &Folder) -> Surroundings {
