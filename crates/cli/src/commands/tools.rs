@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::{Effect, ErrorCode, Problem, ToolKind};
-use rooftree_runtime::{Clock, Definitions, SystemClock};
+use rooftree_runtime::{Clock, SystemClock};
 use rooftree_tools::{Processes, Tool, Toolset, toolset::Found};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,8 +13,10 @@ use crate::{
     assemble,
     environment::Environment,
     exit::Exit,
+    household::Household,
     listing::{self, Format, Listed, Output},
-    output,
+    minds::Minds,
+    output, settings,
     table::{Give, Look, Table},
     wording::wrapped,
 };
@@ -103,7 +105,12 @@ fn list(
     environment: &Environment,
 ) -> Result<(), Problem> {
     let scoped = match agent {
-        Some(name) => tools.scoped(&Definitions::builtin().find(name)?.tools),
+        Some(name) => {
+            let settings = settings::load(environment)?;
+            let minds = Arc::new(Minds::of(environment, &settings)?);
+            let household = Household::find(environment, &settings, &minds, None)?;
+            tools.scoped(&household.definitions.find(name)?.tools)
+        }
         None => tools.clone(),
     };
     let rows: Vec<Row> = scoped.iter().map(|tool| Row::of(tool.as_ref())).collect();

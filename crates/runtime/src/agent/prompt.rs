@@ -22,7 +22,7 @@ pub(crate) fn system(world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
     let options = &world.options;
     let sections = Sections {
         definition: &kit.definition,
-        toolset: &kit.toolset,
+        tools: &kit.specs,
         definitions: &options.definitions,
         surroundings: &options.surroundings,
         memory: None,

@@ -3,7 +3,7 @@
 use std::{fmt::Write, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, Limits, Scope};
-use rooftree_runtime::{Clock, SystemClock, peers};
+use rooftree_runtime::{Clock, Definitions, SystemClock, peers};
 use rooftree_tools::{Processes, Tool, Toolset};
 use serde::Serialize;
 
@@ -50,20 +50,27 @@ pub fn tools() -> Toolset {
 /// Works it out.
 pub fn of(here: &Here, definition: &AgentDefinition) -> Effective {
     let definitions = &here.household.definitions;
-    let asked_by = definitions
-        .iter()
-        .filter(|other| peers(other, definitions).iter().any(|peer| peer.name == definition.name));
+    let asks_it = |other: &Arc<AgentDefinition>| asks(other, definitions).contains(&definition.name);
+    let asked_by = definitions.iter().filter(asks_it);
     Effective {
         name: definition.name.clone(),
         model: model(here, definition),
         permission_mode: permission_mode(here, definition),
         max_turns: max_turns(here, definition),
         tools: tools().iter().map(|tool| judged(tool, definition)).collect(),
-        asks: peers(definition, definitions).iter().map(|peer| peer.name.clone()).collect(),
+        asks: asks(definition, definitions),
         asked_by: asked_by.map(|other| other.name.clone()).collect(),
         missing: here.household.surroundings.missing(definition),
         limits: definition.limits.clone(),
     }
+}
+
+/// Whom it may ask: nobody, if it has no tool to ask with.
+fn asks(definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> {
+    if !tools().scoped(&definition.tools).names().contains(&"Task") {
+        return Vec::new();
+    }
+    peers(definition, definitions).iter().map(|peer| peer.name.clone()).collect()
 }
 
 fn sourced(value: impl ToString, from: &str) -> Sourced {

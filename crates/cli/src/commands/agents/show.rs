@@ -59,11 +59,11 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
 }
 
 fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) -> String {
-    let toolset = effective::tools().scoped(&definition.tools);
+    let specs = effective::tools().scoped(&definition.tools).specs();
     let household = &here.household;
     let sections = Sections {
         definition,
-        toolset: &toolset,
+        tools: &specs,
         definitions: &household.definitions,
         surroundings: &household.surroundings,
         memory: None,

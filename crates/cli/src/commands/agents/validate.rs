@@ -1,6 +1,6 @@
 //! Says what is wrong with agent files: file, line, column, what to do.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
@@ -94,6 +94,12 @@ fn missing(library: &Library, loaded: &Loaded) -> Vec<Diagnostic> {
     loaded.definitions.iter().flat_map(of).collect()
 }
 
+/// Files that cannot be used.
+fn broken(diagnostics: &[Diagnostic]) -> usize {
+    let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error);
+    errors.map(|found| &found.path).collect::<BTreeSet<_>>().len()
+}
+
 fn page(loaded: &mut Loaded, errors: usize, environment: &Environment) -> String {
     for found in &mut loaded.diagnostics {
         if let Ok(short) = found.path.strip_prefix(&environment.cwd) {
@@ -102,7 +108,7 @@ fn page(loaded: &mut Loaded, errors: usize, environment: &Environment) -> String
     }
     let warnings = loaded.diagnostics.len() - errors;
     let told: String = loaded.diagnostics.iter().map(|found| format!("{found}\n")).collect();
-    let agents = counted(loaded.definitions.len() as u64, "agent");
+    let agents = counted((loaded.definitions.len() + broken(&loaded.diagnostics)) as u64, "agent");
     let sum = format!("{}, {}", counted(errors as u64, "error"), counted(warnings as u64, "warning"));
     format!("{told}{sum} in {agents}\n")
 }

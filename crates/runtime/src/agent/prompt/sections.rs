@@ -5,8 +5,8 @@
 
 use std::{fmt::Write, path::Path, sync::Arc};
 
-use rooftree_protocol::{AgentDefinition, UseAs};
-use rooftree_tools::{Toolset, toolset::is_named};
+use rooftree_protocol::{AgentDefinition, ToolSpec, UseAs};
+use rooftree_tools::toolset::is_named;
 
 use crate::{
     Definitions,
@@ -31,8 +31,8 @@ const TODO: &str = "## Todo list\n\n\
 pub struct Sections<'a> {
     /// The agent.
     pub definition: &'a AgentDefinition,
-    /// The tools it has.
-    pub toolset: &'a Toolset,
+    /// The tools its model is told of.
+    pub tools: &'a [ToolSpec],
     /// The agents there are.
     pub definitions: &'a Definitions,
     /// Rules, skills and instructions.
@@ -62,7 +62,7 @@ impl Sections<'_> {
     }
 
     fn has(&self, tool: &str) -> bool {
-        self.toolset.names().contains(&tool)
+        self.tools.iter().any(|spec| spec.name == tool)
     }
 
     /// An agent without a prompt is what its description says.
@@ -169,11 +169,13 @@ impl Sections<'_> {
     }
 }
 
-/// The agents one may ask: neither hidden nor only for people, within its scope, not itself.
+/// The agents one may ask: neither hidden nor only for people, within its scope, not itself and not
+/// the main agent, which works for a person.
 pub fn peers(definition: &AgentDefinition, definitions: &Definitions) -> Vec<Arc<AgentDefinition>> {
     let may_ask = |peer: &Arc<AgentDefinition>| {
         let is_offered = !peer.hidden && peer.use_as != UseAs::Primary;
-        let is_other = !peer.name.eq_ignore_ascii_case(&definition.name);
+        let is_other =
+            ![definition.name.as_str(), "lead"].iter().any(|name| peer.name.eq_ignore_ascii_case(name));
         is_offered && is_other && is_named(&definition.agents, &peer.name)
     };
     definitions.iter().filter(may_ask).collect()

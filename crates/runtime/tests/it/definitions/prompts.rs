@@ -22,11 +22,11 @@ fn surroundings(folder: &Folder) -> Surroundings {
 }
 
 fn prompt(definition: &AgentDefinition, surroundings: &Surroundings) -> String {
-    let (toolset, definitions) = (tools().scoped(&definition.tools), Definitions::builtin());
+    let (specs, definitions) = (tools().scoped(&definition.tools).specs(), Definitions::builtin());
     let cwd = std::path::Path::new("/work");
     Sections {
         definition,
-        toolset: &toolset,
+        tools: &specs,
         definitions: &definitions,
         surroundings,
         memory: Some("Likes tea.".into()),

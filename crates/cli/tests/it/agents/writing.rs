@@ -1,0 +1,91 @@
+//! Making, changing, importing and removing agents' files.
+
+use std::fs;
+
+use super::{REVIEWER, Shop};
+
+#[test]
+fn a_new_agent_is_a_file_that_can_be_used_at_once() {
+    let shop = Shop::new();
+    let path = shop.rooftree(&["agents", "new", "helper"]).well();
+    assert!(path.trim().ends_with("shop/.rooftree/agents/helper.md"), "{path}");
+    shop.rooftree(&["agents", "validate"]).well();
+    assert_eq!(
+        shop.rooftree(&["agents", "show", "helper", "--trust", "-o", "json"]).json()["name"],
+        "helper"
+    );
+    let err = shop.rooftree(&["agents", "new", "Helper"]).ended(2);
+    assert!(err.contains("is there already"), "{err}");
+    shop.rooftree(&["agents", "new", "../evil"]).ended(2);
+    let mine = shop.rooftree(&["agents", "new", "scout", "--from", "explore", "--user"]).well();
+    assert_eq!(mine.trim(), shop.house.path().join("agents/scout.md").to_str().unwrap());
+    assert_eq!(shop.rooftree(&["agents", "show", "scout", "-o", "json"]).json()["tools"]["allow"][0], "Glob");
+}
+
+#[test]
+fn an_agent_is_edited_and_checked() {
+    let shop = Shop::new().with("agents/reviewer.md", REVIEWER);
+    let edit = |script: &str| {
+        let mut command = shop.house.command(&["agents", "edit", "reviewer"]);
+        command.env_remove("VISUAL").env("EDITOR", script).output().unwrap()
+    };
+    let done = edit("sed -i s/Grep/Grepp/");
+    assert_eq!(done.status.code(), Some(3), "{}", String::from_utf8_lossy(&done.stdout));
+    assert_eq!(edit("sed -i s/Grepp/Glob/").status.code(), Some(0), "one that cannot be used can be mended");
+    assert_eq!(edit("false").status.code(), Some(2));
+    assert!(shop.rooftree(&["agents", "edit", "plan"]).ended(2).contains("agents new plan --from plan"));
+}
+
+#[test]
+fn an_agent_that_is_put_away_can_be_brought_back() {
+    let shop =
+        Shop::new().with("agents/reviewer.md", REVIEWER).with("shop/.claude/agents/theirs.md", REVIEWER);
+    let told = shop.rooftree(&["agents", "rm", "reviewer"]).err;
+    shop.rooftree(&["agents", "show", "reviewer"]).ended(8);
+    let undo = told.split_once("to undo: ").unwrap().1.trim();
+    assert!(std::process::Command::new("sh").args(["-c", undo]).status().unwrap().success());
+    shop.rooftree(&["agents", "show", "reviewer"]).well();
+    assert!(shop.rooftree(&["agents", "rm", "theirs"]).ended(2).contains("belongs to another program"));
+    shop.rooftree(&["agents", "rm", "lead"]).ended(2);
+}
+
+#[test]
+fn agents_of_other_programs_become_files_of_our_own() {
+    let claude = "---\nname: my-reviewer\ndescription: Reviews\ntools: Read, Grep\nmodel: inherit\nmcpServers:\n  - s:\n      command: x\n      env: {KEY: \"${SECRET}\"}\n---\nYou review.";
+    let assistant = r#"{"agents": [{"agentId": "todo", "displayName": "Todo", "systemPrompt": "You keep lists.", "toolAllowlist": []}]}"#;
+    let koda = r#"{"name":"k","system_prompt":"You are a koda agent.","allowed_tools":["Read"]}"#;
+    let opencode = "---\ndescription: Builds\nmode: subagent\ntools:\n  write: false\n---\nYou build.";
+    let goose = "title: Tidy up\ndescription: Tidies\ninstructions: You tidy.\n";
+    let shop = Shop::new()
+        .with("theirs/claude.md", claude)
+        .with("theirs/config.json", assistant)
+        .with("theirs/k.json", koda)
+        .with("theirs/builder.md", opencode)
+        .with("theirs/tidy.yaml", goose)
+        .with("theirs/scan.md", "You scan.")
+        .with("theirs/cared/SOUL.md", "You care.");
+    for (program, path) in [
+        ("claude", "claude.md"),
+        ("assistant", "config.json"),
+        ("koda", "k.json"),
+        ("opencode", "builder.md"),
+        ("goose", "tidy.yaml"),
+        ("emdash", "scan.md"),
+        ("daycare", "cared"),
+    ] {
+        let done = shop.rooftree(&["agents", "import", program, &format!("../theirs/{path}"), "--user"]);
+        assert_eq!(done.code, 0, "{program}: {done:?}");
+    }
+    let text = fs::read_to_string(shop.house.path().join("agents/my-reviewer.md")).unwrap();
+    assert!(text.contains("${SECRET}") && text.contains("tools: [Read, Grep]"), "{text}");
+    shop.rooftree(&["agents", "validate"]).well();
+    let shown = |name: &str| shop.rooftree(&["agents", "show", name, "-o", "json"]).json();
+    assert_eq!(shown("todo")["tools"]["allow"], serde_json::json!([]));
+    assert_eq!(shown("builder")["tools"]["deny"], serde_json::json!(["Write"]));
+    assert_eq!(
+        (&shown("k")["prompt"], &shown("tidy")["prompt"]),
+        (&"You are a koda agent.".into(), &"You tidy.".into())
+    );
+    assert_eq!(shown("scan")["tools"]["allow"].as_array().unwrap().len(), 5, "emdash's only look");
+    assert_eq!(shown("daycare")["prompt"], "You care.");
+}
