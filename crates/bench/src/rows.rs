@@ -1,6 +1,7 @@
 //! All rows, in the order of the table. One file per kind of figure.
 
 pub mod crowd;
+mod definitions;
 mod deltas;
 mod journal;
 mod list;
@@ -27,6 +28,7 @@ const GROUPS: &[(&str, Measure)] = &[
     ("deltas", deltas::measure),
     ("list", list::measure),
     ("search", search::measure),
+    ("definitions", definitions::measure),
 ];
 
 /// Measures what is wanted, one after the other: they would disturb each other.

@@ -3,11 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ModelChoice, PermissionMode};
-use rooftree_runtime::{Asking, Clock, Options, Runtime, SystemClock, delegation, skill_tools};
+use rooftree_runtime::{
+    Asking, Clock, Definitions, Options, Runtime, Surroundings, SystemClock, delegation, skill_tools,
+};
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, Toolset};
 
-use crate::{household::Household, minds::Minds, settings::Settings};
+use crate::{minds::Minds, settings::Settings};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -28,7 +30,8 @@ pub struct Wishes {
 pub struct Plan {
     pub store: Arc<dyn Store>,
     pub minds: Arc<Minds>,
-    pub household: Household,
+    pub definitions: Definitions,
+    pub surroundings: Arc<Surroundings>,
     pub settings: Settings,
     pub wishes: Wishes,
     pub asking: Asking,
@@ -37,7 +40,7 @@ pub struct Plan {
 impl Plan {
     /// A runtime with everything in it.
     pub fn start(self) -> Runtime {
-        let Self { store, minds, household, settings, wishes, asking } = self;
+        let Self { store, minds, definitions, surroundings, settings, wishes, asking } = self;
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
@@ -45,8 +48,8 @@ impl Plan {
             catalog: minds.catalog.clone(),
             tools: tools(&processes),
             processes,
-            definitions: household.definitions,
-            surroundings: household.surroundings,
+            definitions,
+            surroundings,
             policy: Policy {
                 mode: wishes.mode.or(settings.mode).unwrap_or_default(),
                 allow: wishes.allow.into_iter().chain(settings.allow).collect(),

@@ -32,11 +32,6 @@ pub struct Household {
 }
 
 impl Household {
-    /// Those who come with the program, and nothing around them.
-    pub fn builtin() -> Self {
-        Self { definitions: Definitions::builtin(), surroundings: Arc::default(), remarks: Vec::new() }
-    }
-
     /// All of them. `typed` is what `--agents` says: a file, or JSON.
     pub fn find(
         environment: &Environment,

@@ -35,7 +35,12 @@ pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
             })
         },
     )?;
-    Ok(vec![Row::time(format!("definitions: {count} files"), pair, Target::AtMost(0.1), "reading the bytes alone")])
+    Ok(vec![Row::time(
+        format!("definitions: {count} files"),
+        pair,
+        Target::AtMost(0.1),
+        "reading the bytes alone",
+    )])
 }
 
 fn text(number: usize) -> String {

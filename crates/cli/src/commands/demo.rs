@@ -2,16 +2,17 @@
 
 mod size;
 
+use std::sync::Arc;
+
 use clap::Args;
 use rooftree_protocol::{ModelChoice, Part, Problem, SessionId, command::NewSession};
-use rooftree_runtime::Asking;
+use rooftree_runtime::{Asking, Definitions};
 
 use super::run::{Asked, Errand, InputFormat, Job, Manner, Report, Target, follow};
 use crate::{
     assemble::{Plan, Wishes},
     environment::Environment,
     exit::Exit,
-    household::Household,
     minds::Minds,
     scenario::{PROVIDER, Scenario},
     settings::Settings,
@@ -42,7 +43,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let runtime = Plan {
         store: environment.store()?,
         minds: Minds::of(environment, &Settings::default())?.into(),
-        household: Household::builtin(),
+        definitions: Definitions::builtin(),
+        surroundings: Arc::default(),
         // A demo looks the same for everybody and only looks.
         settings: Settings::default(),
         wishes: Wishes { mode: Some(rooftree_protocol::PermissionMode::Plan), ..Wishes::default() },

@@ -141,7 +141,7 @@ async fn attempt(
     let tape = thinking::tape(arguments, environment, &settings)?;
     let minds = Arc::new(Minds::taped(environment, &settings, &tape)?);
     let household = Household::find(environment, &settings, &minds, arguments.agents.as_deref())?;
-    let definitions = household.definitions.clone();
+    let definitions = household.definitions;
     let said = prompt::gather(arguments, environment, initial_prompt(arguments, &definitions).as_deref())?;
     let store = environment.store()?;
     let target = target::find(arguments, environment, &definitions, &*store).await?;
@@ -158,7 +158,16 @@ async fn attempt(
         Said::Nothing => Errand::Resume,
         Said::Message(message) => Errand::Post(message.parts(&*store).await?),
     };
-    let runtime = Plan { store, minds, household, settings, wishes, asking: asking.in_runtime() }.start();
+    let plan = Plan {
+        store,
+        minds,
+        definitions,
+        surroundings: household.surroundings,
+        settings,
+        wishes,
+        asking: asking.in_runtime(),
+    };
+    let runtime = plan.start();
     let job = Job { errand, target, asking, remarks, input: arguments.input_format };
     match follow(&runtime.handle(), job, view_for(arguments, environment), report).await {
         Ok(left) => {

@@ -65,7 +65,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         output::mention(environment, remark);
     }
     let store = environment.store()?;
-    let runtime = Plan { store, minds, household, settings, wishes, asking: Asking::Nobody }.start();
+    let Household { definitions, surroundings, .. } = household;
+    let asking = Asking::Nobody;
+    let runtime = Plan { store, minds, definitions, surroundings, settings, wishes, asking }.start();
     let done = serve(server, &runtime, &mut leaving, &url).await;
     runtime.stop().await;
     done.map(|()| Exit::DONE)

@@ -132,9 +132,18 @@ async fn the_first_request_of_the_lead_is_small() {
     let session = house.post("hi").await;
     house.finished(&session).await;
     let lead = Definitions::builtin().find("lead").unwrap();
-    let specs: usize = tools().specs().iter().map(|spec| serde_json::to_string(spec).unwrap().len()).sum();
-    let size = prompt(&lead, &Surroundings::default()).len() + specs;
-    assert!(size <= 11_000, "{size} bytes; Task and its companions still come on top");
+    let tools = rooftree_runtime::delegation::tools::added_to(&tools());
+    let specs: usize = tools.specs().iter().map(|spec| serde_json::to_string(spec).unwrap().len()).sum();
+    let sections = Sections {
+        definition: &lead,
+        tools: &tools.specs(),
+        definitions: &Definitions::builtin(),
+        surroundings: &Surroundings::default(),
+        memory: None,
+        cwd: house.path(),
+    };
+    let prompt = sections.text().len();
+    assert!(prompt + specs <= 12 * 1024, "{prompt} bytes of prompt and {specs} of tools");
 }
 
 #[tokio::test]
