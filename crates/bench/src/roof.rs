@@ -56,6 +56,7 @@ impl Roof {
             run_timeout: None,
             max_cost_usd: None,
             depth: None,
+            memory: rooftree_runtime::memory::Shelves::default(),
             naming: Arc::new(|name: &str| name.parse()),
         });
         Ok(Self { handle: runtime.handle(), model, runtime, cwd: directory.to_owned() })

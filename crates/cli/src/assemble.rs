@@ -3,7 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ModelChoice, PermissionMode};
-use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock, delegation};
+use rooftree_runtime::{
+    Asking, Clock, Definitions, Options, Runtime, SystemClock, delegation, memory::Shelves, remember,
+};
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, Toolset};
 
@@ -31,12 +33,14 @@ pub struct Plan {
     pub settings: Settings,
     pub wishes: Wishes,
     pub asking: Asking,
+    /// Where agents remember what does not belong to a project.
+    pub memory: Shelves,
 }
 
 impl Plan {
     /// A runtime with everything in it.
     pub fn start(self) -> Runtime {
-        let Self { store, minds, settings, wishes, asking } = self;
+        let Self { store, minds, settings, wishes, asking, memory } = self;
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
@@ -57,6 +61,7 @@ impl Plan {
             run_timeout: wishes.timeout.or(settings.timeout).map(in_whole_seconds),
             max_cost_usd: wishes.max_cost.or(settings.max_cost),
             depth: None,
+            memory,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
         })
     }
@@ -64,7 +69,7 @@ impl Plan {
 
 /// The tools there are.
 pub fn tools(processes: &Arc<Processes>) -> Toolset {
-    delegation::tools::added_to(&rooftree_tools::builtin(processes.clone()))
+    remember::added_to(&delegation::tools::added_to(&rooftree_tools::builtin(processes.clone())))
 }
 
 /// The runtime counts whole seconds, and none of them would mean no limit.

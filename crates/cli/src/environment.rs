@@ -8,6 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_runtime::memory::Shelves;
 use rooftree_store::{SqliteStore, Store};
 
 /// Options every command takes.
@@ -73,6 +74,11 @@ impl Environment {
     /// Opens the database; makes it if it is not there.
     pub fn store(&self) -> Result<Arc<dyn Store>, Problem> {
         Ok(Arc::new(SqliteStore::open(&self.database).map_err(|error| error.problem())?))
+    }
+
+    /// Where agents remember what does not belong to a project.
+    pub fn memory(&self) -> Shelves {
+        Shelves { user: Some(self.database.with_file_name("agent-memory")) }
     }
 
     /// Whether to colour what goes to a stream that is a terminal or not.

@@ -17,6 +17,8 @@ mod governor;
 mod handle;
 mod inbox;
 mod kit;
+pub mod memory;
+pub mod remember;
 mod replies;
 mod router;
 mod runtime;

@@ -18,6 +18,7 @@ use crate::{
     bus::Bus,
     governor::Governor,
     kit::{Kit, Kits},
+    memory::Shelves,
     replies::Replies,
 };
 
@@ -63,6 +64,8 @@ pub struct Options {
     pub max_cost_usd: Option<f64>,
     /// How deep delegation goes, instead of what definitions say.
     pub depth: Option<u32>,
+    /// Where agents remember what does not belong to a project.
+    pub memory: Shelves,
     /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
     pub naming: Naming,
 }

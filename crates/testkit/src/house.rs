@@ -154,6 +154,7 @@ impl Plan {
             run_timeout: self.run_timeout,
             max_cost_usd: self.max_cost_usd,
             depth: self.depth,
+            memory: rooftree_runtime::memory::Shelves { user: Some(directory.path().join("memory")) },
             naming: Arc::new(|name| name.parse()),
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }

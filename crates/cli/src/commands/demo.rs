@@ -45,6 +45,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         settings: Settings::default(),
         wishes: Wishes { mode: Some(rooftree_protocol::PermissionMode::Plan), ..Wishes::default() },
         asking: Asking::Nobody,
+        memory: Default::default(),
     }
     .start();
     let job = Job {

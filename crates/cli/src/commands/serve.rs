@@ -60,7 +60,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let agents = external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
     let minds = minds.with(external_agents::PROVIDER, agents);
     let store = environment.store()?;
-    let runtime = Plan { store, minds, settings, wishes, asking: Asking::Nobody }.start();
+    let runtime =
+        Plan { store, minds, settings, wishes, asking: Asking::Nobody, memory: environment.memory() }.start();
     let done = serve(server, &runtime, &mut leaving, &url).await;
     runtime.stop().await;
     done.map(|()| Exit::DONE)

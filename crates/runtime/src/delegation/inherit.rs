@@ -60,7 +60,10 @@ fn rules(policy: &Policy, which: impl Fn(&Policy) -> &Vec<rooftree_tools::Rule>)
 fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec<String> {
     let defined = caller.world.options.tools.scoped(&definition.tools);
     let held = caller.kit.toolset.names();
-    let names = defined.names().into_iter().filter(|name| own_rights || held.contains(name));
+    // Its memory is its own: nobody above has it, and nobody above lacks it.
+    let remembers = |name: &str| definition.memory.is_some() && name.starts_with("Memory");
+    let names = defined.names().into_iter();
+    let names = names.filter(|name| own_rights || held.contains(name) || remembers(name));
     names.map(str::to_owned).collect()
 }
 

@@ -7,6 +7,7 @@ mod cancel;
 mod compaction;
 mod delegation;
 mod limits;
+mod memory;
 mod order;
 mod parallel;
 mod permissions;
