@@ -19,7 +19,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
         &["inbox", "tasks"],
         &["world"],
         &["kit"],
-        &["definitions", "signals", "bus", "governor"],
+        &["definitions", "signals", "bus", "governor", "workspace"],
         &["clock", "error"],
     ],
 )];

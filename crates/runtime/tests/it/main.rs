@@ -17,3 +17,4 @@ mod sessions;
 mod steer;
 mod todos;
 mod wires;
+mod workspace;
