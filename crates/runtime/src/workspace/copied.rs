@@ -49,7 +49,7 @@ pub(super) async fn inspect(workspace: &Workspace) -> Result<Inspection, Problem
 }
 
 fn touched(root: &Path) -> Result<Vec<Touched>, Problem> {
-    let manifest = Manifest::read(root)?;
+    let manifest = Manifest::read(&manifest::found(root))?;
     let mut touched = Vec::new();
     // Known files are looked at one by one: that one is ignored now does not mean that it is gone.
     for (path, found) in &manifest.0 {

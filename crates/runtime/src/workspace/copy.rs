@@ -40,7 +40,7 @@ pub(super) async fn provision(cwd: &Path, name: &str, place: &Place) -> Result<W
             copied.map_err(|(path, error)| failure::at("copy", &origin.join(path))(error))
         })
         .await?;
-        Record::ready(&workspace.root).await?;
+        Record::note_ready(&workspace.root).await?;
         return Ok(workspace);
     }
     Err(failure::failed(format!("{NAMES} copies are called {name} already"))
@@ -111,7 +111,7 @@ fn copy_all(origin: &Path, root: &Path, paths: &[PathBuf]) -> Result<(), (PathBu
             Err(error) => return Err((path.clone(), error)),
         }
     }
-    manifest.write(root).map_err(own)
+    manifest.write(&manifest::found(root)).map_err(own)
 }
 
 /// Copies one path; its entry, unless it is a directory or something without content.

@@ -16,7 +16,7 @@ use super::{
     failure,
     git::Git,
     landing::{Print, Step, Stopped, land},
-    manifest,
+    manifest::{self, Manifest},
     record::Record,
     scratch::Scratch,
     turn::Turn,
@@ -29,10 +29,11 @@ const ATTEMPTS: u32 = 5;
 pub(super) async fn apply(workspace: &Workspace, strategy: Strategy) -> Result<Applied, Problem> {
     let place = workspace.root.parent().unwrap_or(&workspace.root);
     let _turn = Turn::at(place).await?;
-    let inspection = copied::inspect(workspace).await?;
+    let mut inspection = copied::inspect(workspace).await?;
     if inspection.touched.is_empty() {
         return Ok(Applied::Nothing);
     }
+    start_from_applied(workspace, &mut inspection).await;
     let mut moved = workspace.origin.clone();
     for _ in 0..ATTEMPTS {
         let plan = Plan::of(workspace, &inspection).await?;
@@ -43,12 +44,42 @@ pub(super) async fn apply(workspace: &Workspace, strategy: Strategy) -> Result<A
         match plan.carry_out(workspace).await? {
             Some(path) => moved = path,
             None => {
-                Record::applied(&workspace.root, inspection.mark.clone()).await?;
+                remember(workspace, &inspection).await?;
+                Record::note_applied(&workspace.root, inspection.mark.clone()).await?;
                 return Ok(outcome(inspection.changes, &steps, conflicts));
             }
         }
     }
     Err(failure::restless(&moved))
+}
+
+/// Both sides have in common what was applied last. The same work again starts from the beginning:
+/// someone may have undone it.
+async fn start_from_applied(workspace: &Workspace, inspection: &mut Inspection) {
+    let root = workspace.root.clone();
+    let is_again = Record::of(&root).await.is_none_or(|record| record.is_applied(inspection.mark.as_deref()));
+    let read = move || Manifest::read(&manifest::applied(&root));
+    let Ok(mut applied) = blocking::run(read).await else { return };
+    for touched in inspection.touched.iter_mut().filter(|_| !is_again) {
+        touched.found = applied.0.remove(&touched.path).or_else(|| touched.found.take());
+    }
+}
+
+/// Keeps what was applied, as the beginning of the next time.
+async fn remember(workspace: &Workspace, inspection: &Inspection) -> Result<(), Problem> {
+    let (root, touched) = (workspace.root.clone(), inspection.touched.clone());
+    blocking::run(move || {
+        let mut applied = Manifest::default();
+        for Touched { path, left, .. } in touched {
+            let Some(left) = left else { continue };
+            let file = root.join(&path);
+            manifest::keep(&root, &file, &left).map_err(failure::at("copy", &file))?;
+            applied.0.insert(path, left);
+        }
+        let list = manifest::applied(&root);
+        applied.write(&list).map_err(failure::at("write", &list))
+    })
+    .await
 }
 
 fn outcome(changes: Changes, steps: &[Step], conflicts: Vec<PathBuf>) -> Applied {

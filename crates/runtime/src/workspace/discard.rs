@@ -176,7 +176,7 @@ fn save(root: &Path, kept: &Path, path: &Path) -> Result<(), Problem> {
 
 async fn clear_copy(workspace: &Workspace) -> Result<(), Problem> {
     let root = workspace.root.as_path();
-    for path in [root.to_owned(), manifest::directory(root), manifest::list(root)] {
+    for path in [root.to_owned(), manifest::directory(root), manifest::applied(root), manifest::found(root)] {
         remove(path).await?;
     }
     Record::remove(root).await;

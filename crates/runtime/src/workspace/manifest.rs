@@ -25,17 +25,16 @@ const MERGED_BYTES: u64 = 1024 * 1024;
 pub(super) struct Manifest(pub BTreeMap<PathBuf, Entry>);
 
 impl Manifest {
-    /// Reads the manifest of the copy with this root.
-    pub fn read(root: &Path) -> Result<Self, Problem> {
-        let path = list(root);
-        let bytes = fs::read(&path).map_err(failure::at("read", &path))?;
+    /// Reads one of the lists below.
+    pub fn read(list: &Path) -> Result<Self, Problem> {
+        let bytes = fs::read(list).map_err(failure::at("read", list))?;
         let lines = bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty());
         let entries: Option<_> = lines.map(parse).collect();
-        entries.map(Self).ok_or_else(|| failure::failed(format!("{} cannot be understood", path.display())))
+        entries.map(Self).ok_or_else(|| failure::failed(format!("{} cannot be understood", list.display())))
     }
 
-    /// Writes it beside the copy.
-    pub fn write(&self, root: &Path) -> io::Result<()> {
+    /// Writes one of the lists below.
+    pub fn write(&self, list: &Path) -> io::Result<()> {
         let mut bytes = Vec::new();
         for (path, entry) in &self.0 {
             let sort = match entry.sort {
@@ -47,7 +46,7 @@ impl Manifest {
             bytes.extend_from_slice(path.as_os_str().as_bytes());
             bytes.push(0);
         }
-        fs::write(list(root), bytes)
+        fs::write(list, bytes)
     }
 }
 
@@ -82,8 +81,13 @@ pub(super) fn directory(root: &Path) -> PathBuf {
     record::beside(root, ".base")
 }
 
-/// Where the list lies.
-pub(super) fn list(root: &Path) -> PathBuf {
+/// The list of what was applied last.
+pub(super) fn applied(root: &Path) -> PathBuf {
+    record::beside(root, ".applied")
+}
+
+/// The list of what the child found.
+pub(super) fn found(root: &Path) -> PathBuf {
     record::beside(root, ".manifest")
 }
 

@@ -44,14 +44,33 @@ pub(super) async fn apply(workspace: &Workspace, strategy: Strategy) -> Result<A
     if work.changes.files.is_empty() {
         return Ok(Applied::Nothing);
     }
+    let sides = Sides::of(workspace, &work).await?;
     let mut moved = workspace.origin.clone();
     for _ in 0..ATTEMPTS {
-        match attempt(workspace, &repository, &work, strategy).await? {
+        match attempt(&sides, &repository, &work, strategy).await? {
             Attempt::Done(applied) => return Ok(applied),
             Attempt::Moved(path) => moved = path,
         }
     }
     Err(failure::restless(&moved))
+}
+
+/// What is merged against what.
+struct Sides<'a> {
+    workspace: &'a Workspace,
+    branch: &'a str,
+    /// What both sides have in common: what was applied last, else what the child found.
+    base: String,
+}
+
+impl<'a> Sides<'a> {
+    async fn of(workspace: &'a Workspace, work: &Work) -> Result<Self, Problem> {
+        let (base, branch) = worktree::marks(workspace)?;
+        let applied = Record::of(&workspace.root).await.and_then(|record| record.applied);
+        // The same work again starts from the beginning: someone may have undone it.
+        let applied = applied.filter(|applied| work.changes.commit.as_ref() != Some(applied));
+        Ok(Self { workspace, branch, base: applied.unwrap_or_else(|| base.to_owned()) })
+    }
 }
 
 enum Attempt {
@@ -61,14 +80,15 @@ enum Attempt {
 }
 
 async fn attempt(
-    workspace: &Workspace,
+    sides: &Sides<'_>,
     repository: &Repository,
     work: &Work,
     strategy: Strategy,
 ) -> Result<Attempt, Problem> {
+    let workspace = sides.workspace;
     let scratch = Scratch::below(repository.workshop()).await?;
     let tree = snapshot::tree(&workspace.origin, &scratch, Unreadable::Skip).await?;
-    let merged = merge(workspace, &tree).await?;
+    let merged = merge(sides, &tree).await?;
     let differences = raw_diff::between(&workspace.origin, &tree, &merged.tree).await?;
     let (foreign, ours): (Vec<_>, Vec<_>) = differences.into_iter().partition(Difference::is_repository);
     let mut conflicts: Vec<PathBuf> = merged.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
@@ -85,7 +105,7 @@ async fn attempt(
         return Ok(Attempt::Moved(moved));
     }
     if unlandable.is_empty() {
-        Record::applied(&workspace.root, work.changes.commit.clone()).await?;
+        Record::note_applied(&workspace.root, work.changes.commit.clone()).await?;
     }
     Ok(Attempt::Done(outcome(plan, conflicts)))
 }
@@ -113,18 +133,18 @@ struct Conflict {
     childs: Option<Version>,
 }
 
-async fn merge(workspace: &Workspace, tree: &str) -> Result<Merged, Problem> {
-    let (base, branch) = worktree::marks(workspace)?;
+async fn merge(sides: &Sides<'_>, tree: &str) -> Result<Merged, Problem> {
+    let Sides { workspace, branch, base } = sides;
     let origin = workspace.origin.as_path();
     let message = format!("rooftree: the tree before {branch} was applied");
-    let parents = snapshot::commit(origin, tree, &[base.to_owned()], &message).await?;
+    let parents = snapshot::commit(origin, tree, std::slice::from_ref(base), &message).await?;
     let reference = before(branch);
     Git::at(origin).args(["update-ref", &reference, &parents]).succeed().await?;
     // Both sides are given by name, because these names stand in conflict markers.
     let settings = ["-c", "merge.directoryRenames=false", "-c", "merge.conflictStyle=merge"];
     let how = ["merge-tree", "--write-tree", "-z", "--no-messages"];
     let command = Git::at(origin).args(settings).args(how).arg(format!("--merge-base={base}"));
-    let answer = command.args([&reference, branch]).answer_within(&[0, 1]).await.map_err(|problem| {
+    let answer = command.arg(&reference).arg(branch).answer_within(&[0, 1]).await.map_err(|problem| {
         problem.fix(format!("applying needs git 2.40 or newer; the work is on branch {branch}"))
     })?;
     let mut pieces = answer.output.split(|byte| *byte == 0);

@@ -30,7 +30,7 @@ pub(super) struct Record {
     pub state: State,
     /// What was last applied, as [`Record::is_applied`] compares it.
     #[serde(default)]
-    applied: Option<String>,
+    pub applied: Option<String>,
     owner: Owner,
 }
 
@@ -87,12 +87,12 @@ impl Record {
     }
 
     /// Notes that the copy is handed out.
-    pub async fn ready(root: &Path) -> Result<(), Problem> {
+    pub async fn note_ready(root: &Path) -> Result<(), Problem> {
         Self::change(root, |record| record.state = State::Ready).await
     }
 
     /// Notes that the work which `mark` stands for is in the parent's tree.
-    pub async fn applied(root: &Path, mark: Option<String>) -> Result<(), Problem> {
+    pub async fn note_applied(root: &Path, mark: Option<String>) -> Result<(), Problem> {
         Self::change(root, |record| record.applied = mark).await
     }
 

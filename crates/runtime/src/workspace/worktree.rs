@@ -72,7 +72,7 @@ async fn add(repository: &Repository, workspace: &Workspace) -> Result<bool, Pro
         let cwd = workspace.cwd.clone();
         // A directory that git does not know of, such as an ignored one, is not there yet.
         blocking::run(move || fs::create_dir_all(&cwd).map_err(failure::at("create", &cwd))).await?;
-        Record::ready(&workspace.root).await?;
+        Record::note_ready(&workspace.root).await?;
         return Ok(true);
     }
     Record::remove(&workspace.root).await;

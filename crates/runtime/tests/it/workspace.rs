@@ -1,1 +1,8 @@
-//! Working copies.
+//! Working copies for children that write: made, changed, brought back, cleared away; with real git.
+
+mod applying;
+mod clearing;
+mod ground;
+mod many_children;
+mod plain_copies;
+mod provisioning;
