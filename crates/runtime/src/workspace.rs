@@ -9,6 +9,7 @@
 
 mod blocking;
 mod change;
+mod committed;
 mod copied;
 mod copy;
 mod copy_merge;
@@ -27,7 +28,9 @@ mod scratch;
 mod snapshot;
 mod staging;
 mod submodule;
+mod three_way;
 mod turn;
+mod verdict;
 mod worktree;
 
 use std::path::{Path, PathBuf};
@@ -124,7 +127,7 @@ pub async fn provision(cwd: &Path, agent: &str, unique: &str, place: &Place) -> 
 /// to its branch first.
 pub async fn changes(workspace: &Workspace) -> Result<Changes, Problem> {
     match workspace.kind {
-        Kind::Worktree => worktree::changes(workspace).await,
+        Kind::Worktree => committed::changes(workspace).await,
         Kind::Copy => copied::changes(workspace).await,
     }
 }

@@ -8,15 +8,18 @@ use std::{
 use rooftree_protocol::Problem;
 
 use super::{
-    Kind, Place, Workspace, blocking, copied, failure,
+    Kind, Place, Workspace, blocking,
+    committed::{self, Tip},
+    copied, failure,
     git::Git,
-    manifest, merge,
+    manifest,
     record::{self, Record, State},
     repository::Repository,
     scratch::Scratch,
     snapshot::{self, Unreadable},
+    three_way,
     turn::Turn,
-    worktree::{self, Tip},
+    worktree,
 };
 
 /// A copy that a crash left behind and that was not removed.
@@ -33,6 +36,11 @@ pub struct Leftover {
 /// With `force` such work is kept elsewhere, and where is told: the branch of a worktree stays,
 /// the changed files of a plain copy stay in a directory beside it.
 pub async fn discard(workspace: &Workspace, force: bool) -> Result<Option<String>, Problem> {
+    let (root, aside) = (&workspace.root, aside(workspace));
+    if !root.exists() && aside.exists() {
+        // A removal was cut off before it was sure that nothing is lost.
+        rename(&aside, root).await?;
+    }
     match workspace.kind {
         Kind::Worktree if workspace.root.exists() => discard_worktree(workspace, force).await,
         Kind::Worktree => forget(workspace, force).await,
@@ -58,6 +66,16 @@ pub async fn sweep(place: &Place) -> Vec<Leftover> {
     left
 }
 
+/// Where a copy lies while it is looked at for the last time.
+fn aside(workspace: &Workspace) -> PathBuf {
+    record::beside(&workspace.root, ".aside")
+}
+
+/// Where a copy lies when it is sure that it may go.
+fn removed(workspace: &Workspace) -> PathBuf {
+    record::beside(&workspace.root, ".removed")
+}
+
 fn holds_work(workspace: &Workspace, files: usize) -> Problem {
     let noun = if files == 1 { "file" } else { "files" };
     let problem = failure::failed(format!("{} holds work that was not applied", workspace.root.display()))
@@ -75,13 +93,13 @@ async fn is_applied(workspace: &Workspace, mark: Option<&str>) -> bool {
 async fn discard_worktree(workspace: &Workspace, force: bool) -> Result<Option<String>, Problem> {
     let repository = Repository::of(&workspace.root).await?;
     let _turn = Turn::at(&repository.workshop()).await?;
-    let work = worktree::committed(workspace).await?;
+    let work = committed::commit(workspace).await?;
     let files = work.changes.files.len();
     let is_free = files == 0 || is_applied(workspace, work.changes.commit.as_deref()).await;
     if !work.beyond.is_empty() && !force || !is_free && !force {
         return Err(holds_work(workspace, files));
     }
-    let aside = record::beside(&workspace.root, ".gone");
+    let aside = aside(workspace);
     rename(&workspace.root, &aside).await?;
     // Nobody can write through the old path any more; whoever did after the commit is seen now.
     let scratch = Scratch::below(repository.workshop()).await?;
@@ -91,7 +109,7 @@ async fn discard_worktree(workspace: &Workspace, force: bool) -> Result<Option<S
         return Err(failure::failed(format!("{} is still being worked in", workspace.root.display()))
             .fix("stop the child first"));
     }
-    remove(aside).await?;
+    rename(&aside, &removed(workspace)).await?;
     release(workspace, &repository, !is_free).await
 }
 
@@ -103,11 +121,12 @@ async fn release(
 ) -> Result<Option<String>, Problem> {
     let (_, branch) = worktree::marks(workspace)?;
     let common = repository.common.as_path();
+    remove(removed(workspace)).await?;
     // It may be forgotten already; then there is nothing to do.
     Git::at(common).args(["worktree", "remove"]).arg(&workspace.root).answer().await?;
     let mut kept = Some(branch.to_owned());
     if !is_branch_kept {
-        Git::at(common).args(["update-ref", "-d", &merge::before(branch)]).answer().await?;
+        Git::at(common).args(["update-ref", "-d", &three_way::before(branch)]).answer().await?;
         // Git refuses if someone has checked it out elsewhere; then it stays.
         let deleted = Git::at(common).args(["branch", "--quiet", "-D", branch]).answer().await?;
         kept = kept.filter(|_| deleted.code != Some(0) && !deleted.errors.contains("not found"));
@@ -176,7 +195,13 @@ fn save(root: &Path, kept: &Path, path: &Path) -> Result<(), Problem> {
 
 async fn clear_copy(workspace: &Workspace) -> Result<(), Problem> {
     let root = workspace.root.as_path();
-    for path in [root.to_owned(), manifest::directory(root), manifest::applied(root), manifest::found(root)] {
+    if root.exists() {
+        // In one step, so that a removal that is cut off does not look like a child's deletions.
+        rename(root, &removed(workspace)).await?;
+    }
+    for path in
+        [removed(workspace), manifest::directory(root), manifest::applied(root), manifest::found(root)]
+    {
         remove(path).await?;
     }
     Record::remove(root).await;

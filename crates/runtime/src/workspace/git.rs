@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Settings that hold whatever the user's say. Large files are taken as they lie on the disk, so
 /// that a missing program for them, or a slow network behind it, breaks nothing.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 16] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.safecrlf=false",
@@ -30,6 +30,8 @@ const SETTINGS: [&str; 14] = [
     "maintenance.auto=false",
     "submodule.recurse=false",
     "diff.renames=true",
+    "merge.directoryRenames=false",
+    "merge.conflictStyle=merge",
     "advice.addEmbeddedRepo=false",
     "filter.lfs.process=",
     "filter.lfs.smudge=",

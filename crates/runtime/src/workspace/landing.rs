@@ -32,7 +32,7 @@ impl Print {
         })
     }
 
-    fn is_directory(&self) -> bool {
+    pub fn is_directory(&self) -> bool {
         self.mode & 0o170_000 == 0o040_000
     }
 

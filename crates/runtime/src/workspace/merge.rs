@@ -15,32 +15,28 @@ use rooftree_protocol::Problem;
 use super::{
     Applied, Strategy, Workspace, blocking,
     change::{ChangedFile, Changes},
+    committed::{self, Work},
     failure,
     git::Git,
     landing::{Print, Step, Stopped, land},
-    raw_diff::{self, Difference, Version},
+    raw_diff::{self, Difference},
     record::Record,
     repository::Repository,
     scratch::Scratch,
     snapshot::{self, Unreadable},
     staging::{self, Wanted},
+    three_way::{Conflict, Sides, merge},
     turn::Turn,
-    worktree::{self, Work},
 };
 
 /// How often it is tried again when someone writes to the parent's tree meanwhile.
 const ATTEMPTS: u32 = 5;
 
-/// The reference that keeps the parent's tree as it was before.
-pub(super) fn before(branch: &str) -> String {
-    format!("refs/rooftree/before/{}", branch.trim_start_matches("rooftree/"))
-}
-
 /// Merges and lands what the child left.
 pub(super) async fn apply(workspace: &Workspace, strategy: Strategy) -> Result<Applied, Problem> {
     let repository = Repository::of(&workspace.origin).await?;
     let _turn = Turn::at(&repository.workshop()).await?;
-    let work = worktree::committed(workspace).await?;
+    let work = committed::commit(workspace).await?;
     if work.changes.files.is_empty() {
         return Ok(Applied::Nothing);
     }
@@ -53,24 +49,6 @@ pub(super) async fn apply(workspace: &Workspace, strategy: Strategy) -> Result<A
         }
     }
     Err(failure::restless(&moved))
-}
-
-/// What is merged against what.
-struct Sides<'a> {
-    workspace: &'a Workspace,
-    branch: &'a str,
-    /// What both sides have in common: what was applied last, else what the child found.
-    base: String,
-}
-
-impl<'a> Sides<'a> {
-    async fn of(workspace: &'a Workspace, work: &Work) -> Result<Self, Problem> {
-        let (base, branch) = worktree::marks(workspace)?;
-        let applied = Record::of(&workspace.root).await.and_then(|record| record.applied);
-        // The same work again starts from the beginning: someone may have undone it.
-        let applied = applied.filter(|applied| work.changes.commit.as_ref() != Some(applied));
-        Ok(Self { workspace, branch, base: applied.unwrap_or_else(|| base.to_owned()) })
-    }
 }
 
 enum Attempt {
@@ -94,13 +72,15 @@ async fn attempt(
     let mut conflicts: Vec<PathBuf> = merged.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
     let unlandable = foreign.into_iter().map(|difference| difference.path).chain(work.beyond.iter().cloned());
     let unlandable: Vec<PathBuf> = unlandable.collect();
-    conflicts.extend(unlandable.iter().cloned());
+    let (occupied, ours): (Vec<_>, Vec<_>) =
+        ours.into_iter().partition(|difference| is_occupied(&workspace.origin, difference));
+    conflicts.extend(unlandable.iter().chain(occupied.iter().map(|difference| &difference.path)).cloned());
     conflicts.sort();
     conflicts.dedup();
     if !conflicts.is_empty() && strategy == Strategy::Refuse {
         return Ok(Attempt::Done(Applied::Conflicts { files: conflicts, applied: Vec::new() }));
     }
-    let plan = Plan::new(workspace, ours, &merged.conflicts);
+    let plan = Plan::new(workspace, ours, left_out(&merged.conflicts, &occupied));
     if let Some(moved) = carry_out(workspace, scratch, &plan).await? {
         return Ok(Attempt::Moved(moved));
     }
@@ -108,6 +88,12 @@ async fn attempt(
         Record::note_applied(&workspace.root, work.changes.commit.clone()).await?;
     }
     Ok(Attempt::Done(outcome(plan, conflicts)))
+}
+
+/// Whether a new file would take the place of one that the snapshot left out, such as an ignored one.
+fn is_occupied(origin: &Path, difference: &Difference) -> bool {
+    difference.before.is_none()
+        && Print::of(&origin.join(&difference.path)).is_some_and(|found| !found.is_directory())
 }
 
 fn outcome(plan: Plan, conflicts: Vec<PathBuf>) -> Applied {
@@ -120,58 +106,16 @@ fn outcome(plan: Plan, conflicts: Vec<PathBuf>) -> Applied {
     Applied::Conflicts { files: conflicts, applied }
 }
 
-/// A merged tree, and where it could not be merged.
-struct Merged {
-    tree: String,
-    conflicts: Vec<Conflict>,
-}
-
-/// A path both sides changed, with the child's version if there is one.
-struct Conflict {
-    path: PathBuf,
-    has_parents: bool,
-    childs: Option<Version>,
-}
-
-async fn merge(sides: &Sides<'_>, tree: &str) -> Result<Merged, Problem> {
-    let Sides { workspace, branch, base } = sides;
-    let origin = workspace.origin.as_path();
-    let message = format!("rooftree: the tree before {branch} was applied");
-    let parents = snapshot::commit(origin, tree, std::slice::from_ref(base), &message).await?;
-    let reference = before(branch);
-    Git::at(origin).args(["update-ref", &reference, &parents]).succeed().await?;
-    // Both sides are given by name, because these names stand in conflict markers.
-    let settings = ["-c", "merge.directoryRenames=false", "-c", "merge.conflictStyle=merge"];
-    let how = ["merge-tree", "--write-tree", "-z", "--no-messages"];
-    let command = Git::at(origin).args(settings).args(how).arg(format!("--merge-base={base}"));
-    let answer = command.arg(&reference).arg(branch).answer_within(&[0, 1]).await.map_err(|problem| {
-        problem.fix(format!("applying needs git 2.40 or newer; the work is on branch {branch}"))
-    })?;
-    let mut pieces = answer.output.split(|byte| *byte == 0);
-    let tree = String::from_utf8_lossy(pieces.next().unwrap_or_default()).into_owned();
-    Ok(Merged { tree, conflicts: conflicts(pieces) })
-}
-
-/// Each line is `mode object stage<TAB>path`; stage 2 is the parent's version, 3 the child's.
-fn conflicts<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Vec<Conflict> {
-    let mut found: Vec<Conflict> = Vec::new();
-    for line in lines {
-        let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
-        let Some((facts, path)) = line.split_at_checked(tab) else { continue };
-        let path = PathBuf::from(OsStr::from_bytes(path.get(1..).unwrap_or_default()));
-        let facts = String::from_utf8_lossy(facts).into_owned();
-        let facts: Vec<&str> = facts.split(' ').collect();
-        let [mode, object, stage] = facts.as_slice() else { continue };
-        if found.last().is_none_or(|last| last.path != path) {
-            found.push(Conflict { path, has_parents: false, childs: None });
-        }
-        match (found.last_mut(), *stage) {
-            (Some(conflict), "2") => conflict.has_parents = true,
-            (Some(conflict), "3") => conflict.childs = raw_diff::version(mode, object),
-            _ => {}
-        }
-    }
-    found
+/// Versions of the child that may have no place of their own in the parent's tree.
+fn left_out(conflicts: &[Conflict], occupied: &[Difference]) -> Vec<Wanted> {
+    let clashing = conflicts.iter().filter(|conflict| conflict.has_parents);
+    let clashing = clashing.map(|conflict| (&conflict.path, &conflict.childs));
+    let occupied = occupied.iter().map(|difference| (&difference.path, &difference.after));
+    let wanted = clashing.chain(occupied).filter_map(|(path, version)| {
+        let version = version.clone().filter(|version| !version.is_repository())?;
+        Some(Wanted { path: path.clone(), version })
+    });
+    wanted.collect()
 }
 
 /// What is to be written where.
@@ -182,17 +126,15 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(workspace: &Workspace, differences: Vec<Difference>, conflicts: &[Conflict]) -> Self {
+    fn new(workspace: &Workspace, differences: Vec<Difference>, left_out: Vec<Wanted>) -> Self {
         let name = workspace.root.file_name().unwrap_or_default();
         let is_untouched = |path: &Path| differences.iter().all(|difference| difference.path != path);
-        let left_out =
-            conflicts.iter().filter(|conflict| conflict.has_parents && is_untouched(&conflict.path));
-        let beside = left_out.filter_map(|conflict| {
-            let version = conflict.childs.clone().filter(|version| !version.is_repository())?;
-            let mut path = conflict.path.clone().into_os_string();
+        let left_out = left_out.into_iter().filter(|wanted| is_untouched(&wanted.path));
+        let beside = left_out.map(|Wanted { path, version }| {
+            let mut path = path.into_os_string();
             path.push(".");
             path.push(name);
-            Some(Wanted { path: path.into(), version })
+            Wanted { path: path.into(), version }
         });
         Self { beside: beside.collect(), differences }
     }

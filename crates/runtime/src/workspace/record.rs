@@ -11,7 +11,7 @@ use rooftree_process::{Identity, is_alive};
 use rooftree_protocol::Problem;
 use serde::{Deserialize, Serialize};
 
-use super::{Workspace, blocking, failure};
+use super::{Workspace, blocking, failure, scratch::random_name};
 
 /// How far a copy got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,7 +123,7 @@ impl Record {
     }
 
     fn write_beside(&self, path: &Path) -> Result<PathBuf, Problem> {
-        let new = path.with_extension("new");
+        let new = path.with_extension(random_name()?);
         let text = serde_json::to_vec_pretty(self)
             .map_err(|error| failure::failed("write down the workspace").cause(error.to_string()))?;
         fs::write(&new, text).map_err(failure::at("write", &new))?;

@@ -39,7 +39,8 @@ impl Drop for Scratch {
     }
 }
 
-fn random_name() -> Result<String, Problem> {
+/// A name that nobody else has.
+pub(super) fn random_name() -> Result<String, Problem> {
     let number =
         getrandom::u64().map_err(|error| failure::failed("name a directory").cause(error.to_string()))?;
     Ok(format!("{PREFIX}{number:016x}"))

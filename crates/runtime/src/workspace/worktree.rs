@@ -1,25 +1,17 @@
 //! Working copies that are git worktrees: made from a snapshot, each on a branch of its own.
 
-use std::{
-    ffi::OsStr,
-    fs,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path};
 
 use rooftree_protocol::{ErrorCode, Problem};
 
 use super::{
-    Kind, Place, Workspace, blocking,
-    change::{Action, ChangedFile, Changes},
-    failure,
+    Kind, Place, Workspace, blocking, failure,
     git::Git,
-    name, raw_diff,
+    name,
     record::Record,
-    repository::{Repository, git_directory},
+    repository::Repository,
     scratch::Scratch,
     snapshot::{self, Unreadable},
-    submodule,
     turn::Turn,
 };
 
@@ -112,97 +104,6 @@ async fn check_untracked(repository: &Repository, place: &Place) -> Result<(), P
             .fix("add what is not source to .gitignore"))
     })
     .await
-}
-
-/// Commits what the child left, and says how that differs from what it found.
-pub(super) async fn changes(workspace: &Workspace) -> Result<Changes, Problem> {
-    committed(workspace).await.map(|work| work.changes)
-}
-
-/// A child's work, all of it on its branch.
-pub(super) struct Work {
-    pub changes: Changes,
-    /// The tree of the commit.
-    pub tree: String,
-    /// Inner repositories with files that no commit of ours can hold.
-    pub beyond: Vec<PathBuf>,
-}
-
-/// Commits what the child left to its branch.
-pub(super) async fn committed(workspace: &Workspace) -> Result<Work, Problem> {
-    let (base, branch) = marks(workspace)?;
-    let root = workspace.root.as_path();
-    let repository = own(workspace).await?;
-    let _turn = Turn::at(&git_directory(root).unwrap_or_else(|| repository.workshop())).await?;
-    let scratch = Scratch::below(repository.workshop()).await?;
-    let tree = snapshot::tree(root, &scratch, Unreadable::Refuse).await?;
-    let tip = Tip::of(root, branch).await?;
-    let commit = match &tip {
-        Some(tip) if tip.tree == tree => tip.commit.clone(),
-        _ => extend(workspace, &repository, tip.as_ref(), &tree).await?,
-    };
-    if tip.is_some_and(|tip| tip.is_checked_out) {
-        snapshot::adopt_index(root, &scratch).await?;
-    }
-    let differences = raw_diff::between(root, base, &commit).await?;
-    let mut files: Vec<ChangedFile> = differences.iter().map(raw_diff::Difference::changed_file).collect();
-    let beyond = submodule::with_work(root, &snapshot::index(&scratch)).await?;
-    let known: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
-    let new = beyond.iter().filter(|path| !known.contains(path)).cloned();
-    files.extend(new.map(|path| ChangedFile { path, action: Action::Changed, added: 0, removed: 0 }));
-    let commit = (commit != base).then_some(commit);
-    Ok(Work { changes: Changes::new(files, commit), tree, beyond })
-}
-
-/// The repository of the child's own worktree, and of no other that happens to lie around it.
-async fn own(workspace: &Workspace) -> Result<Repository, Problem> {
-    let repository = Repository::of(&workspace.root).await?;
-    if repository.top == workspace.root {
-        return Ok(repository);
-    }
-    Err(failure::failed(format!("{} is no worktree any more", workspace.root.display()))
-        .cause("its .git file is gone")
-        .fix("look at its files, and remove it by hand"))
-}
-
-/// Puts a tree on top of what the child's branch and its HEAD hold, so that neither is lost.
-async fn extend(
-    workspace: &Workspace,
-    repository: &Repository,
-    tip: Option<&Tip>,
-    tree: &str,
-) -> Result<String, Problem> {
-    let (_, branch) = marks(workspace)?;
-    let tip = tip.map(|tip| tip.commit.clone());
-    let mut parents: Vec<String> = repository.head.clone().into_iter().collect();
-    parents.extend(tip.clone().filter(|tip| !parents.contains(tip)));
-    let message = format!("rooftree: what {} left", branch.trim_start_matches("rooftree/"));
-    let commit = snapshot::commit(&workspace.root, tree, &parents, &message).await?;
-    let reference = format!("refs/heads/{branch}");
-    let old = tip.unwrap_or_default();
-    let update = Git::at(&workspace.root).args(["update-ref", "-m", &message, &reference, &commit, &old]);
-    update.succeed().await?;
-    Ok(commit)
-}
-
-/// The end of a branch.
-pub(super) struct Tip {
-    pub commit: String,
-    pub tree: String,
-    pub is_checked_out: bool,
-}
-
-impl Tip {
-    /// The end of this branch; none if there is no such branch.
-    pub async fn of(directory: &Path, branch: &str) -> Result<Option<Self>, Problem> {
-        let format = "--format=%(HEAD)%(objectname) %(tree)";
-        let reference = format!("refs/heads/{branch}");
-        let line = Git::at(directory).args(["for-each-ref", format, &reference]).line().await?;
-        let is_checked_out = line.starts_with('*');
-        let line = line.trim_start_matches(['*', ' ']);
-        let tip = line.split_once(' ').map(|(commit, tree)| (commit.to_owned(), tree.to_owned()));
-        Ok(tip.map(|(commit, tree)| Self { commit, tree, is_checked_out }))
-    }
 }
 
 /// The base and the branch that every worktree has.

@@ -78,9 +78,7 @@ async fn four_children_in_four_files_and_two_in_one_line_lose_nothing() {
     let mut copies = Vec::new();
     for number in 0..6 {
         let unique = format!("child00{number}");
-        let t = std::time::Instant::now();
         copies.push(provision(&ground.top, "Writer", &unique, &ground.place).await.unwrap());
-        eprintln!("TIME provision {:?}", t.elapsed());
     }
     for copy in &copies {
         assert_eq!(read(&copy.root, "work/edited.txt"), "first, edited by the user\nsecond\n");
@@ -95,9 +93,7 @@ async fn four_children_in_four_files_and_two_in_one_line_lose_nothing() {
     write(&copies[5].root, "work/more.txt", "work nobody may lose\n");
 
     for (copy, name) in copies.iter().zip(["one", "two", "three", "four", "both"]) {
-        let t = std::time::Instant::now();
         let applied = apply(copy, Strategy::Refuse).await.unwrap();
-        eprintln!("TIME apply {:?}", t.elapsed());
         let Applied::Clean(changes) = applied else { panic!("{name}: {applied:?}") };
         assert_eq!(
             changes.files.iter().map(|file| &file.path).collect::<Vec<_>>(),
@@ -121,9 +117,7 @@ async fn four_children_in_four_files_and_two_in_one_line_lose_nothing() {
     assert_eq!(ground.status(), expected);
 
     for copy in &copies[..5] {
-        let t = std::time::Instant::now();
         assert_eq!(discard(copy, false).await.unwrap(), None);
-        eprintln!("TIME discard {:?}", t.elapsed());
         assert!(!copy.root.exists());
     }
     let problem = discard(&copies[5], false).await.unwrap_err();
