@@ -31,7 +31,7 @@ pub(super) struct Work {
     pub changes: Changes,
     /// The tree of the commit.
     pub tree: String,
-    /// Inner repositories with files that no commit of ours can hold.
+    /// Inner repositories with files or commits that no branch of ours can hold.
     pub beyond: Vec<PathBuf>,
 }
 
@@ -53,7 +53,10 @@ pub(super) async fn commit(workspace: &Workspace) -> Result<Work, Problem> {
     }
     let differences = raw_diff::between(root, base, &commit).await?;
     let mut files: Vec<ChangedFile> = differences.iter().map(raw_diff::Difference::changed_file).collect();
-    let beyond = submodule::with_work(root, &snapshot::index(&scratch)).await?;
+    let mut beyond = submodule::with_work(root, &snapshot::index(&scratch)).await?;
+    let moved =
+        differences.iter().filter(|difference| difference.is_repository() && difference.after.is_some());
+    beyond.extend(moved.map(|difference| difference.path.clone()));
     let known: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     let new = beyond.iter().filter(|path| !known.contains(path)).cloned();
     files.extend(new.map(|path| ChangedFile { path, action: Action::Changed, added: 0, removed: 0 }));

@@ -96,7 +96,13 @@ async fn discard_worktree(workspace: &Workspace, force: bool) -> Result<Option<S
     let work = committed::commit(workspace).await?;
     let files = work.changes.files.len();
     let is_free = files == 0 || is_applied(workspace, work.changes.commit.as_deref()).await;
-    if !work.beyond.is_empty() && !force || !is_free && !force {
+    if let Some(inner) = work.beyond.first() {
+        // Not even by force: no branch of ours can keep it.
+        return Err(holds_work(workspace, files)
+            .cause(format!("{} is a repository of its own, with work in it", inner.display()))
+            .fix("move that work elsewhere, or delete it by hand"));
+    }
+    if !is_free && !force {
         return Err(holds_work(workspace, files));
     }
     let aside = aside(workspace);

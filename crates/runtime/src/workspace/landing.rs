@@ -200,3 +200,73 @@ fn beside(target: &Path) -> PathBuf {
     name.push(".rooftree-new");
     target.with_file_name(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three files in a tree, and new versions of them: the first deleted, the second changed, the last new.
+    fn prepared(directory: &Path) -> (PathBuf, PathBuf, Vec<Step>) {
+        let (root, aside) = (directory.join("root"), directory.join("aside"));
+        fs::create_dir_all(root.join("deep")).unwrap();
+        fs::create_dir_all(&aside).unwrap();
+        fs::write(root.join("deep/gone"), "old").unwrap();
+        fs::write(root.join("changed"), "old").unwrap();
+        let step = |path: &str, new: Option<&str>| {
+            let new = new.map(|text| {
+                let at = aside.join(format!("new-{}", path.replace('/', "-")));
+                fs::write(&at, text).unwrap();
+                at
+            });
+            Step { path: path.into(), seen: Print::of(&root.join(path)), new }
+        };
+        let steps =
+            vec![step("changed", Some("new")), step("made/new", Some("new")), step("deep/gone", None)];
+        (root, aside, steps)
+    }
+
+    fn text(root: &Path, path: &str) -> Option<String> {
+        fs::read_to_string(root.join(path)).ok()
+    }
+
+    #[test]
+    fn all_steps_land() {
+        let directory = tempfile::tempdir().unwrap();
+        let (root, aside, steps) = prepared(directory.path());
+        land(&root, &steps, &aside).unwrap();
+        assert_eq!(
+            (text(&root, "changed"), text(&root, "made/new")),
+            (Some("new".into()), Some("new".into()))
+        );
+        assert!(!root.join("deep").exists(), "an empty directory goes with its last file");
+    }
+
+    #[test]
+    fn a_file_that_someone_changed_meanwhile_stays_and_takes_everything_back() {
+        let meddle: [(&str, &str); 2] = [("changed", "theirs"), ("made/new", "theirs")];
+        for (path, theirs) in meddle {
+            let directory = tempfile::tempdir().unwrap();
+            let (root, aside, steps) = prepared(directory.path());
+            fs::create_dir_all(root.join("made")).unwrap();
+            fs::write(root.join(path), theirs).unwrap();
+            assert!(
+                matches!(land(&root, &steps, &aside), Err(Stopped::Moved(moved)) if moved == Path::new(path))
+            );
+            assert_eq!(text(&root, path).as_deref(), Some(theirs));
+            assert_eq!(text(&root, "deep/gone").as_deref(), Some("old"));
+            let changed = if path == "changed" { theirs } else { "old" };
+            assert_eq!(text(&root, "changed").as_deref(), Some(changed));
+        }
+    }
+
+    #[test]
+    fn a_link_in_the_way_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (root, aside, steps) = prepared(directory.path());
+        let outside = directory.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        symlink(&outside, root.join("made")).unwrap();
+        assert!(matches!(land(&root, &steps, &aside), Err(Stopped::Moved(_))));
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    }
+}

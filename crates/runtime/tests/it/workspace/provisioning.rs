@@ -1,6 +1,10 @@
 //! A copy holds the tree as it is, whatever that is.
 
-use std::{fs, os::unix::fs::PermissionsExt, os::unix::fs::symlink};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+};
 
 use rooftree_runtime::workspace::{Applied, Kind, Strategy, apply, changes, discard, provision};
 
@@ -151,8 +155,27 @@ async fn submodules_break_nothing_and_work_in_them_is_not_lost() {
     write(&copy.root, "inner/lost.txt", "not part of any snapshot\n");
     assert_eq!(changes(&copy).await.unwrap().files.len(), 1);
     assert!(matches!(apply(&copy, Strategy::Refuse).await.unwrap(), Applied::Conflicts { .. }));
-    discard(&copy, false).await.unwrap_err();
+    for force in [false, true] {
+        discard(&copy, force).await.unwrap_err();
+    }
     assert_eq!(read(&copy.root, "inner/lost.txt"), "not part of any snapshot\n");
+}
+
+#[tokio::test]
+async fn a_repository_that_a_child_made_inside_of_its_copy_is_not_thrown_away() {
+    let ground = Ground::with(&[("a.txt", "a\n")]);
+    let copy = ground.copy("writer").await;
+    fs::create_dir(copy.root.join("made")).unwrap();
+    git(&copy.root.join("made"), &["init", "--quiet"]);
+    write(&copy.root, "made/file", "work\n");
+    git(&copy.root.join("made"), &["add", "file"]);
+    git(&copy.root.join("made"), &["commit", "--quiet", "--message", "work"]);
+    let Applied::Conflicts { files, .. } = apply(&copy, Strategy::Markers).await.unwrap() else { panic!() };
+    assert_eq!(files, [Path::new("made")]);
+    for force in [false, true] {
+        discard(&copy, force).await.unwrap_err();
+    }
+    assert_eq!(read(&copy.root, "made/file"), "work\n");
 }
 
 #[tokio::test]
