@@ -20,10 +20,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Settings that hold whatever the user's say. Large files are taken as they lie on the disk, so
 /// that a missing program for them, or a slow network behind it, breaks nothing.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 17] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.safecrlf=false",
+    "core.splitIndex=false",
     "core.pager=cat",
     "commit.gpgSign=false",
     "gc.auto=0",
