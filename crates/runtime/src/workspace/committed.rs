@@ -3,20 +3,23 @@
 //! The child may have committed itself, switched branches or left its HEAD anywhere; whatever its
 //! branch and its HEAD held becomes a parent of the new commit, so that nothing is lost.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use rooftree_protocol::Problem;
 
 use super::{
-    Workspace,
+    Workspace, blocking,
     change::{Action, ChangedFile, Changes},
     failure,
     git::Git,
     raw_diff,
-    repository::{Repository, git_directory},
+    repository::{Repository, common_directory, git_directory},
     scratch::Scratch,
     snapshot::{self, Unreadable},
-    submodule,
+    submodule::{self, Inner, Look},
     turn::Turn,
     worktree::marks,
 };
@@ -31,8 +34,8 @@ pub(super) struct Work {
     pub changes: Changes,
     /// The tree of the commit.
     pub tree: String,
-    /// Inner repositories with files or commits that no branch of ours can hold.
-    pub beyond: Vec<PathBuf>,
+    /// Inner repositories, whose files and commits no branch of ours can hold.
+    pub inner: Vec<Inner>,
 }
 
 /// Commits what the child left to its branch.
@@ -48,30 +51,37 @@ pub(super) async fn commit(workspace: &Workspace) -> Result<Work, Problem> {
         Some(tip) if tip.tree == tree => tip.commit.clone(),
         _ => extend(workspace, &repository, tip.as_ref(), &tree).await?,
     };
+    let index = snapshot::index(&scratch);
+    let inner = submodule::populated(root, &index).await?;
     if tip.is_some_and(|tip| tip.is_checked_out) {
+        submodule::mark(root, &index, &inner, Look::Inside).await?;
         snapshot::adopt_index(root, &scratch).await?;
     }
     let differences = raw_diff::between(root, base, &commit).await?;
     let mut files: Vec<ChangedFile> = differences.iter().map(raw_diff::Difference::changed_file).collect();
-    let mut beyond = submodule::with_work(root, &snapshot::index(&scratch)).await?;
-    let moved =
-        differences.iter().filter(|difference| difference.is_repository() && difference.after.is_some());
-    beyond.extend(moved.map(|difference| difference.path.clone()));
     let known: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
-    let new = beyond.iter().filter(|path| !known.contains(path)).cloned();
+    let new = inner.iter().map(|inner| inner.path.clone()).filter(|path| !known.contains(path));
     files.extend(new.map(|path| ChangedFile { path, action: Action::Changed, added: 0, removed: 0 }));
     let commit = (commit != base).then_some(commit);
-    Ok(Work { changes: Changes::new(files, commit), tree, beyond })
+    Ok(Work { changes: Changes::new(files, commit), tree, inner })
 }
 
 /// The repository of the child's own worktree, and of no other that happens to lie around it.
-async fn own(workspace: &Workspace) -> Result<Repository, Problem> {
-    let repository = Repository::of(&workspace.root).await?;
-    if repository.top == workspace.root {
-        return Ok(repository);
+///
+/// Checked before git runs there: a child that lays another repository around its files could
+/// name programs in its settings that git would run for us.
+pub(super) async fn own(workspace: &Workspace) -> Result<Repository, Problem> {
+    let (root, origin) = (workspace.root.clone(), workspace.origin.clone());
+    let is_own = move || {
+        let is_file = fs::symlink_metadata(root.join(".git")).is_ok_and(|found| found.is_file());
+        let common = common_directory(&root);
+        Ok(is_file && common.is_some() && common == common_directory(&origin))
+    };
+    if blocking::run(is_own).await? {
+        return Repository::of(&workspace.root).await;
     }
-    Err(failure::failed(format!("{} is no worktree any more", workspace.root.display()))
-        .cause("its .git file is gone")
+    Err(failure::failed(format!("{} is no worktree of its parent any more", workspace.root.display()))
+        .cause("its .git file is gone or leads elsewhere")
         .fix("look at its files, and remove it by hand"))
 }
 

@@ -68,12 +68,12 @@ pub async fn sweep(place: &Place) -> Vec<Leftover> {
 
 /// Where a copy lies while it is looked at for the last time.
 fn aside(workspace: &Workspace) -> PathBuf {
-    record::beside(&workspace.root, ".aside")
+    record::beside(&workspace.root, record::ASIDE)
 }
 
 /// Where a copy lies when it is sure that it may go.
 fn removed(workspace: &Workspace) -> PathBuf {
-    record::beside(&workspace.root, ".removed")
+    record::beside(&workspace.root, record::REMOVED)
 }
 
 fn holds_work(workspace: &Workspace, files: usize) -> Problem {
@@ -91,16 +91,16 @@ async fn is_applied(workspace: &Workspace, mark: Option<&str>) -> bool {
 }
 
 async fn discard_worktree(workspace: &Workspace, force: bool) -> Result<Option<String>, Problem> {
-    let repository = Repository::of(&workspace.root).await?;
+    let repository = committed::own(workspace).await?;
     let _turn = Turn::at(&repository.workshop()).await?;
     let work = committed::commit(workspace).await?;
     let files = work.changes.files.len();
     let is_free = files == 0 || is_applied(workspace, work.changes.commit.as_deref()).await;
-    if let Some(inner) = work.beyond.first() {
+    if let Some(inner) = work.inner.first() {
         // Not even by force: no branch of ours can keep it.
         return Err(holds_work(workspace, files)
-            .cause(format!("{} is a repository of its own, with work in it", inner.display()))
-            .fix("move that work elsewhere, or delete it by hand"));
+            .cause(format!("{} is a repository of its own, or belongs to one", inner.path.display()))
+            .fix("move what is in it elsewhere, or delete it by hand"));
     }
     if !is_free && !force {
         return Err(holds_work(workspace, files));
@@ -184,7 +184,7 @@ async fn discard_copy(workspace: &Workspace, force: bool) -> Result<Option<Strin
     if !force {
         return Err(holds_work(workspace, inspection.touched.len()));
     }
-    let kept = record::beside(&workspace.root, ".kept");
+    let kept = record::beside(&workspace.root, record::KEPT);
     let (root, to) = (workspace.root.clone(), kept.clone());
     let left = inspection.touched.into_iter().filter(|touched| touched.left.is_some());
     let paths: Vec<PathBuf> = left.map(|touched| touched.path).collect();

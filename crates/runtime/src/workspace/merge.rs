@@ -70,7 +70,8 @@ async fn attempt(
     let differences = raw_diff::between(&workspace.origin, &tree, &merged.tree).await?;
     let (foreign, ours): (Vec<_>, Vec<_>) = differences.into_iter().partition(Difference::is_repository);
     let mut conflicts: Vec<PathBuf> = merged.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
-    let unlandable = foreign.into_iter().map(|difference| difference.path).chain(work.beyond.iter().cloned());
+    let stray = work.inner.iter().filter(|inner| !inner.is_repository).map(|inner| inner.path.clone());
+    let unlandable = foreign.into_iter().map(|difference| difference.path).chain(stray);
     let unlandable: Vec<PathBuf> = unlandable.collect();
     let (occupied, ours): (Vec<_>, Vec<_>) =
         ours.into_iter().partition(|difference| is_occupied(&workspace.origin, difference));
@@ -170,7 +171,8 @@ async fn carry_out(workspace: &Workspace, scratch: Scratch, plan: &Plan) -> Resu
     // First the prints, then the comparison with the snapshot: whatever is written later changes a print.
     let steps = plan.steps(&origin, &scratch);
     let index = snapshot::index(&scratch);
-    let changed = Git::at(&origin).index(&index).args(["diff-files", "-z", "--name-only"]).succeed().await?;
+    let compare = ["diff-files", "-z", "--name-only", "--ignore-submodules=dirty"];
+    let changed = Git::at(&origin).index(&index).args(compare).succeed().await?;
     let changed: Vec<&OsStr> = changed.split(|byte| *byte == 0).map(OsStr::from_bytes).collect();
     if let Some(step) = steps.iter().find(|step| changed.contains(&step.path.as_os_str())) {
         return Ok(Some(step.path.clone()));

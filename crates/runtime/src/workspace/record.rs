@@ -13,6 +13,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{Workspace, blocking, failure, scratch::random_name};
 
+/// What may lie under a copy's name, with the copy itself; a name is free when nothing does.
+const ENDINGS: [&str; 4] = ["", ASIDE, REMOVED, KEPT];
+/// A copy that is looked at for the last time.
+pub(super) const ASIDE: &str = ".aside";
+/// A copy of which it is sure that it may go.
+pub(super) const REMOVED: &str = ".removed";
+/// Changed files of a plain copy that is gone.
+pub(super) const KEPT: &str = ".kept";
+
 /// How far a copy got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -50,7 +59,8 @@ impl Record {
         let record = Self { workspace: workspace.clone(), state: State::Making, applied: None, owner };
         blocking::run(move || {
             let path = path_of(&record.workspace.root);
-            if record.workspace.root.exists() {
+            let mut taken = ENDINGS.iter().map(|ending| beside(&record.workspace.root, ending));
+            if taken.any(|path| path.symlink_metadata().is_ok()) {
                 return Ok(false);
             }
             let new = record.write_beside(&path)?;

@@ -99,6 +99,16 @@ pub(super) fn git_directory(top: &Path) -> Option<PathBuf> {
     Some(top.join(OsStr::from_bytes(path)))
 }
 
+/// What all working trees of a repository have in common, found without asking git.
+pub(super) fn common_directory(top: &Path) -> Option<PathBuf> {
+    let own = git_directory(top)?;
+    let common = match std::fs::read(own.join("commondir")) {
+        Ok(said) => own.join(OsStr::from_bytes(said.strip_suffix(b"\n").unwrap_or(&said))),
+        Err(_) => own,
+    };
+    common.canonicalize().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,13 @@ use std::{
 
 use rooftree_protocol::Problem;
 
-use super::{blocking, failure, git::Git, repository::git_directory, scratch::Scratch};
+use super::{
+    blocking, failure,
+    git::Git,
+    repository::git_directory,
+    scratch::Scratch,
+    submodule::{self, Look},
+};
 
 /// What to do with a file that cannot be taken in, such as one that may not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +33,11 @@ pub(super) fn index(scratch: &Scratch) -> PathBuf {
 pub(super) async fn tree(top: &Path, scratch: &Scratch, unreadable: Unreadable) -> Result<String, Problem> {
     let index = index(scratch);
     copy_index(top, &index).await?;
+    let inner = submodule::populated(top, &index).await?;
+    if unreadable == Unreadable::Refuse {
+        submodule::check_not_sparse(top, &inner).await?;
+    }
+    submodule::mark(top, &index, &inner, Look::Away).await?;
     let add = Git::at(top).index(&index).args(["add", "--all", "--sparse"]);
     match unreadable {
         Unreadable::Refuse => add.succeed().await?,

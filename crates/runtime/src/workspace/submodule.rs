@@ -1,5 +1,5 @@
-//! Other repositories inside a working tree: their files are not part of snapshots, so work in
-//! them must be seen in another way.
+//! Other repositories inside a working tree. Their files are not part of snapshots, and git must
+//! not run in them: a child can write their settings, and settings can name programs to run.
 
 use std::{
     ffi::OsStr,
@@ -10,18 +10,25 @@ use std::{
 
 use rooftree_protocol::Problem;
 
-use super::git::Git;
+use super::{failure, git::Git};
 
-/// Inner repositories that hold files no snapshot can hold.
-pub(super) async fn with_work(top: &Path, index: &Path) -> Result<Vec<PathBuf>, Problem> {
+/// An inner repository's place that is not empty.
+#[derive(Clone, Debug)]
+pub(super) struct Inner {
+    pub path: PathBuf,
+    /// Whether there is a repository; else someone laid files where one belongs.
+    pub is_repository: bool,
+}
+
+/// The places of inner repositories that an index names and that hold something.
+pub(super) async fn populated(top: &Path, index: &Path) -> Result<Vec<Inner>, Problem> {
     let output = Git::at(top).index(index).args(["ls-files", "--stage", "-z"]).succeed().await?;
-    let mut found = Vec::new();
-    for path in output.split(|byte| *byte == 0).filter_map(inner_repository) {
-        if has_work(&top.join(&path)).await? {
-            found.push(path);
-        }
-    }
-    Ok(found)
+    let paths = output.split(|byte| *byte == 0).filter_map(inner_repository);
+    let inner = paths.filter(|path| !is_empty(&top.join(path))).map(|path| {
+        let is_repository = top.join(&path).join(".git").exists();
+        Inner { path, is_repository }
+    });
+    Ok(inner.collect())
 }
 
 fn inner_repository(line: &[u8]) -> Option<PathBuf> {
@@ -30,15 +37,42 @@ fn inner_repository(line: &[u8]) -> Option<PathBuf> {
     Some(OsStr::from_bytes(path).into())
 }
 
-/// An empty directory has none; one with a repository has what git calls changed; any other has.
-async fn has_work(directory: &Path) -> Result<bool, Problem> {
-    let is_empty = fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
-    if is_empty {
-        return Ok(false);
+/// What cannot be looked at counts as full, unless it is not there.
+fn is_empty(directory: &Path) -> bool {
+    fs::read_dir(directory)
+        .map_or_else(|_| fs::symlink_metadata(directory).is_err(), |mut entries| entries.next().is_none())
+}
+
+/// Whether git is to look into inner repositories when it takes a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    Inside,
+    Away,
+}
+
+/// Marks inner repositories in an index that is ours, so that git looks into them or away.
+pub(super) async fn mark(top: &Path, index: &Path, inner: &[Inner], look: Look) -> Result<(), Problem> {
+    if inner.is_empty() {
+        return Ok(());
     }
-    if !directory.join(".git").exists() {
-        return Ok(true);
+    let mut list = Vec::new();
+    for inner in inner {
+        list.extend_from_slice(inner.path.as_os_str().as_bytes());
+        list.push(0);
     }
-    let status = ["status", "--porcelain", "-z", "--untracked-files=normal"];
-    Ok(!Git::at(directory).args(status).succeed().await?.is_empty())
+    let how = if look == Look::Away { "--skip-worktree" } else { "--no-skip-worktree" };
+    let command = Git::at(top).index(index).args(["update-index", how, "-z", "--stdin"]);
+    command.input(list).succeed().await.map(|_| ())
+}
+
+/// In a sparse checkout git unmarks what it finds on the disk, so it cannot be made to look away.
+pub(super) async fn check_not_sparse(top: &Path, inner: &[Inner]) -> Result<(), Problem> {
+    let Some(first) = inner.iter().find(|inner| inner.is_repository) else { return Ok(()) };
+    let asked = Git::at(top).args(["config", "--type=bool", "core.sparseCheckout"]).answer().await?;
+    if asked.output != b"true\n" {
+        return Ok(());
+    }
+    Err(failure::failed(format!("{} cannot be looked at", top.display()))
+        .cause(format!("{} is a repository inside of a sparse checkout", first.path.display()))
+        .fix("move that repository elsewhere"))
 }

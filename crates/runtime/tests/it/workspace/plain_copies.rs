@@ -87,4 +87,6 @@ async fn a_forced_discard_keeps_the_changed_files() {
     let kept = discard(&copy, true).await.unwrap().unwrap();
     assert_eq!(read(Path::new(&kept), "a.txt"), "work\n");
     assert!(!copy.root.exists() && !Path::new(&kept).join("b.txt").exists());
+    let next = ground.copy("writer").await;
+    assert_ne!(next.root, copy.root, "what is kept keeps its name");
 }
