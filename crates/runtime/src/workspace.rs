@@ -117,6 +117,7 @@ pub async fn provision(cwd: &Path, agent: &str, unique: &str, place: &Place) -> 
     let cwd = blocking::canonical(cwd).await?;
     let place = blocking::prepared(place).await?;
     let name = name::of(agent, unique);
+    committed::check_surroundings(&cwd).await?;
     match Repository::around(&cwd).await? {
         Some(repository) => worktree::provision(&repository, &cwd, &name, &place).await,
         None => copy::provision(&cwd, &name, &place).await,

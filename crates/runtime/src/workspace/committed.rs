@@ -11,11 +11,12 @@ use std::{
 use rooftree_protocol::Problem;
 
 use super::{
-    Workspace, blocking,
+    Kind, Workspace, blocking,
     change::{Action, ChangedFile, Changes},
     failure,
     git::Git,
     raw_diff,
+    record::Record,
     repository::{Repository, common_directory, git_directory},
     scratch::Scratch,
     snapshot::{self, Unreadable},
@@ -83,6 +84,17 @@ pub(super) async fn own(workspace: &Workspace) -> Result<Repository, Problem> {
     Err(failure::failed(format!("{} is no worktree of its parent any more", workspace.root.display()))
         .cause("its .git file is gone or leads elsewhere")
         .fix("look at its files, and remove it by hand"))
+}
+
+/// If a directory lies in a worktree of ours, that must be sound before git runs in it.
+pub(super) async fn check_surroundings(directory: &Path) -> Result<(), Problem> {
+    for above in directory.ancestors() {
+        let workspace = Record::of(above).await.map(|record| record.workspace);
+        if let Some(workspace) = workspace.filter(|workspace| workspace.kind == Kind::Worktree) {
+            own(&workspace).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Puts a tree on top of what the child's branch and its HEAD hold, so that neither is lost.

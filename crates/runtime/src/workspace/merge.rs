@@ -34,6 +34,7 @@ const ATTEMPTS: u32 = 5;
 
 /// Merges and lands what the child left.
 pub(super) async fn apply(workspace: &Workspace, strategy: Strategy) -> Result<Applied, Problem> {
+    committed::check_surroundings(&workspace.origin).await?;
     let repository = Repository::of(&workspace.origin).await?;
     let _turn = Turn::at(&repository.workshop()).await?;
     let work = committed::commit(workspace).await?;

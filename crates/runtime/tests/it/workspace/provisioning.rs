@@ -203,6 +203,7 @@ async fn no_program_that_a_child_names_in_settings_is_run() {
     changes(&copy).await.unwrap_err();
     apply(&copy, Strategy::Markers).await.unwrap_err();
     discard(&copy, true).await.unwrap_err();
+    provision(&copy.cwd, "grandchild", "1", &ground.place).await.unwrap_err();
     assert!(!library.top.join("sprung").exists());
 }
 
