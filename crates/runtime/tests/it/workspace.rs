@@ -3,6 +3,7 @@
 mod applying;
 mod clearing;
 mod ground;
+mod inner_repositories;
 mod many_children;
 mod plain_copies;
 mod provisioning;
