@@ -24,6 +24,7 @@ mod router;
 mod runtime;
 mod signals;
 mod tasks;
+pub mod workspace;
 mod world;
 
 pub use agent::{history::History, wording::user_parts as worded};

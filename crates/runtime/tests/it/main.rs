@@ -19,3 +19,4 @@ mod sessions;
 mod steer;
 mod todos;
 mod wires;
+mod workspace;
