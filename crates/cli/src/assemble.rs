@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use rooftree_protocol::{ModelChoice, PermissionMode};
 use rooftree_runtime::{
     Asking, Clock, Definitions, Options, Runtime, SystemClock, delegation, memory::Shelves, remember,
+    workspace::Place,
 };
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, Toolset};
@@ -35,12 +36,14 @@ pub struct Plan {
     pub asking: Asking,
     /// Where agents remember what does not belong to a project.
     pub memory: Shelves,
+    /// Where working copies of children are kept.
+    pub workspaces: Place,
 }
 
 impl Plan {
     /// A runtime with everything in it.
     pub fn start(self) -> Runtime {
-        let Self { store, minds, settings, wishes, asking, memory } = self;
+        let Self { store, minds, settings, wishes, asking, memory, workspaces } = self;
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
@@ -62,6 +65,7 @@ impl Plan {
             max_cost_usd: wishes.max_cost.or(settings.max_cost),
             depth: None,
             memory,
+            workspaces,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
         })
     }

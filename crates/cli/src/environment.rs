@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_runtime::memory::Shelves;
+use rooftree_runtime::{memory::Shelves, workspace::Place};
 use rooftree_store::{SqliteStore, Store};
 
 /// Options every command takes.
@@ -79,6 +79,12 @@ impl Environment {
     /// Where agents remember what does not belong to a project.
     pub fn memory(&self) -> Shelves {
         Shelves { user: Some(self.database.with_file_name("agent-memory")) }
+    }
+
+    /// Where working copies of children are kept, and how large they may be where there is no git.
+    pub fn workspaces(&self) -> Place {
+        let directory = self.database.with_file_name("workspaces");
+        Place { directory, copy_limit_bytes: 500 * 1024 * 1024, copy_limit_files: 20_000 }
     }
 
     /// Whether to colour what goes to a stream that is a terminal or not.

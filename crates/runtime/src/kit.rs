@@ -9,7 +9,8 @@ use rooftree_protocol::{AgentDefinition, Limits, Mandate, Problem, Scope, ToolSp
 use rooftree_tools::Toolset;
 
 /// Tools that an agent at the end of a chain of delegations does not have.
-pub(crate) const ONLY_ABOVE: [&str; 4] = ["Task", "ListAgents", "TaskOutput", "TaskList"];
+pub(crate) const ONLY_ABOVE: [&str; 6] =
+    ["Task", "ListAgents", "TaskOutput", "TaskList", "ApplyWorkspace", "DiscardWorkspace"];
 /// Tools that only an agent with a memory has.
 const MEMORY: [&str; 3] = ["MemoryRead", "MemoryWrite", "MemorySearch"];
 /// Tools that talk to a person, which only the first agent of a chain does.

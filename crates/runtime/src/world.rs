@@ -20,6 +20,7 @@ use crate::{
     kit::{Kit, Kits},
     memory::Shelves,
     replies::Replies,
+    workspace,
 };
 
 /// How long a claim lives without being renewed.
@@ -66,6 +67,8 @@ pub struct Options {
     pub depth: Option<u32>,
     /// Where agents remember what does not belong to a project.
     pub memory: Shelves,
+    /// Where working copies of children are kept.
+    pub workspaces: workspace::Place,
     /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
     pub naming: Naming,
 }

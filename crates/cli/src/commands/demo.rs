@@ -46,6 +46,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         wishes: Wishes { mode: Some(rooftree_protocol::PermissionMode::Plan), ..Wishes::default() },
         asking: Asking::Nobody,
         memory: Default::default(),
+        workspaces: environment.workspaces(),
     }
     .start();
     let job = Job {

@@ -151,9 +151,9 @@ async fn attempt(
         Said::Nothing => Errand::Resume,
         Said::Message(message) => Errand::Post(message.parts(&*store).await?),
     };
-    let runtime =
-        Plan { store, minds, settings, wishes, asking: asking.in_runtime(), memory: environment.memory() }
-            .start();
+    let (memory, workspaces) = (environment.memory(), environment.workspaces());
+    let asked = asking.in_runtime();
+    let runtime = Plan { store, minds, settings, wishes, asking: asked, memory, workspaces }.start();
     let job = Job { errand, target, asking, remarks, input: arguments.input_format };
     match follow(&runtime.handle(), job, view_for(arguments, environment), report).await {
         Ok(left) => {

@@ -60,8 +60,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let agents = external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
     let minds = minds.with(external_agents::PROVIDER, agents);
     let store = environment.store()?;
-    let runtime =
-        Plan { store, minds, settings, wishes, asking: Asking::Nobody, memory: environment.memory() }.start();
+    let (memory, workspaces) = (environment.memory(), environment.workspaces());
+    let asking = Asking::Nobody;
+    let runtime = Plan { store, minds, settings, wishes, asking, memory, workspaces }.start();
     let done = serve(server, &runtime, &mut leaving, &url).await;
     runtime.stop().await;
     done.map(|()| Exit::DONE)

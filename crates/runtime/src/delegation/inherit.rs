@@ -42,6 +42,7 @@ pub(super) fn mandate(caller: &Caller, asking: &Asking<'_>) -> Result<Mandate, F
         model: model(caller, definition, request, target)?,
         max_turns: request.max_turns,
         max_cost_usd: share(caller),
+        workspace: None,
         thoroughness: request.thoroughness,
     })
 }

@@ -106,6 +106,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
             tools: Vec::new(),
             steps: Vec::new(),
             delegated: rooftree_protocol::Usage::none(),
+            workspace: None,
             verified: None,
             denials: vec![],
             error: None,
