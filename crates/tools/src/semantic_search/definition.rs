@@ -107,6 +107,9 @@ const TYPES: [&str; 16] = [
 
 const CONSTANTS: [&str; 5] = ["const", "static", "let", "var", "val"];
 
+/// `synchronized`.
+const LONGEST_KEYWORD: usize = 12;
+
 /// Words before a parenthesis that call or branch, and define nothing.
 const STATEMENTS: [&str; 29] = [
     "if", "for", "while", "switch", "match", "return", "else", "catch", "with", "unless", "until", "elif",
@@ -122,6 +125,9 @@ pub(super) fn definition(line: &str) -> Option<Definition<'_>> {
     let mut rest = line;
     loop {
         let (word, after) = leading_word(rest)?;
+        if word.len() > LONGEST_KEYWORD {
+            return plain_function(line);
+        }
         if word == "impl" {
             return implementation(after);
         }
@@ -150,8 +156,14 @@ pub(super) fn definition(line: &str) -> Option<Definition<'_>> {
 
 /// Whether a line comments, or decorates, what follows it.
 pub(super) fn is_comment(line: &str) -> bool {
-    let marks = ["//", "#", "*", "/*", "--", ";", "\"\"\"", "'''", "@", "<!--", "%", "[<"];
-    marks.iter().any(|mark| line.starts_with(mark))
+    let bytes = line.as_bytes();
+    matches!(
+        bytes,
+        [b'#' | b'*' | b';' | b'@' | b'%', ..]
+            | [b'/', b'/' | b'*', ..]
+            | [b'-', b'-', ..]
+            | [b'[', b'<', ..]
+    ) || matches!(bytes, [b'"', b'"', b'"', ..] | [b'\'', b'\'', b'\'', ..] | [b'<', b'!', b'-', ..])
 }
 
 fn leading_word(text: &str) -> Option<(&str, &str)> {

@@ -61,6 +61,8 @@ pub(super) struct Piece {
     pub first: u32,
     pub last: u32,
     pub kind: Kind,
+    /// Whether it tests something else.
+    pub is_test: bool,
     pub words: u16,
     /// The hash of its text, which its vector is found by.
     pub key: u64,
@@ -166,7 +168,7 @@ impl Reader {
         chunk.within.iter().for_each(|name| self.take(name, at, AROUND));
         let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
         let (first, last) = (number(chunk.lines.start + 1), number(chunk.lines.end));
-        Piece { first, last, kind: chunk.kind, words, key: key.0 }
+        Piece { first, last, kind: chunk.kind, is_test: is_test(chunk, lines), words, key: key.0 }
     }
 
     fn take(&mut self, text: &str, at: u32, units: u8) {
@@ -202,6 +204,16 @@ impl Reader {
         postings.shrink_to_fit();
         (terms, ends, postings)
     }
+}
+
+/// By its name, what it is in, or what stands above it.
+fn is_test(chunk: &Chunk<'_>, lines: &[&str]) -> bool {
+    let is_place = |name: &&str| matches!(*name, "test" | "tests" | "testing");
+    let marks = ["#[test]", "#[cfg(test)]", "#[tokio::test", "@Test", "@pytest"];
+    let is_mark = |line: &str| marks.iter().any(|mark| line.trim_start().starts_with(mark));
+    chunk.name.starts_with("test_")
+        || chunk.within.iter().chain([&chunk.name]).any(is_place)
+        || lines.iter().take_while(|line| is_comment(line.trim_start())).any(|line| is_mark(line))
 }
 
 /// A number in as few bytes as it needs, seven bits in each.

@@ -138,3 +138,46 @@ fn entry(root: &Path, doubt: &Doubt<'_>) -> Option<Arc<Entry>> {
         None => Arc::new(Entry::new(doubt.path.clone(), stamp, &bytes)),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refreshed(index: &Index) -> Refreshed {
+        let progress: Progress = Arc::new(|_| {});
+        index.refreshed(&CancellationToken::new(), &progress).unwrap()
+    }
+
+    #[test]
+    fn only_what_changed_is_read_anew() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| fs::write(root.path().join(name), text).unwrap();
+        put("a.rs", "fn a() {}\n");
+        put("b.rs", "fn b() {}\n");
+        let first = refreshed(&Index::empty(root.path()));
+        assert_eq!((first.changes, first.index.files.len()), (2, 2));
+        let same = refreshed(&first.index);
+        assert_eq!(same.changes, 0);
+        assert!(same.index.files.iter().zip(&first.index.files).all(|(one, other)| Arc::ptr_eq(one, other)));
+        put("b.rs", "fn c() {}\n");
+        put("d.rs", "fn d() {}\n");
+        let second = refreshed(&first.index);
+        assert_eq!(second.changes, 3, "one content gone, two new");
+        assert!(Arc::ptr_eq(&second.index.files[0], &first.index.files[0]));
+        fs::remove_file(root.path().join("a.rs")).unwrap();
+        let third = refreshed(&second.index);
+        assert_eq!((third.changes, third.index.files.len()), (1, 2));
+    }
+
+    #[test]
+    fn a_stamp_that_is_old_enough_spares_the_reading() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("a.rs"), "fn a() {}\n").unwrap();
+        let index = refreshed(&Index::empty(root.path())).index;
+        assert_eq!(index.files[0].stamp.changed, UNPROVEN, "it was written a moment ago");
+        let found = survey(root.path(), &CancellationToken::new()).unwrap().files.remove(0);
+        let proven = Entry { stamp: found.1, hash: [0; 16], ..Entry::clone(&index.files[0]) };
+        let proven = Index { files: vec![Arc::new(proven)], ..Index::empty(root.path()) };
+        assert_eq!(refreshed(&proven).index.files[0].hash, [0; 16], "its content was not looked at");
+    }
+}

@@ -50,14 +50,16 @@ pub(super) enum Order {
 
 /// Looks at hits and gives the best of them; of pieces that overlap, the better one.
 pub(super) fn look(index: &Index, query: &Query, ranked: &Ranked, order: Order, most: usize) -> Vec<Found> {
-    let mut files: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+    let mut files: BTreeMap<usize, String> = BTreeMap::new();
     let lens = Lens::new(query, &ranked.rarities);
     let mut found: Vec<Found> = Vec::new();
     for hit in &ranked.hits {
         let Some(entry) = index.files.get(hit.file) else { continue };
-        let bytes = files.entry(hit.file).or_insert_with(|| fs::read(index.place(entry)).unwrap_or_default());
-        let text = String::from_utf8_lossy(bytes);
-        found.extend(entry.pieces.get(hit.piece).and_then(|piece| lens.look(*hit, piece, &text)));
+        let text = files.entry(hit.file).or_insert_with(|| {
+            let bytes = fs::read(index.place(entry)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        found.extend(entry.pieces.get(hit.piece).and_then(|piece| lens.look(*hit, piece, text)));
     }
     if order == Order::ByLook {
         found.sort_by(|one, other| other.hit.score.total_cmp(&one.hit.score));

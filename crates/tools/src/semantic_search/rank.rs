@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::{
     definition::Kind,
-    entry::{Entry, Postings},
+    entry::{Entry, Piece, Postings},
     index::Index,
     query::Query,
 };
@@ -25,6 +25,12 @@ const PATH: f32 = 0.5;
 
 /// What is left of the score of a piece that has hardly any of the words.
 const UNCOVERED: f32 = 0.35;
+
+/// How likely a test is what is meant, if the question is not about tests.
+const TEST: f32 = 0.65;
+
+/// A type of fewer words is only the line that opens it.
+const BARE: u16 = 8;
 
 /// A piece that may be shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -183,7 +189,7 @@ impl Scale {
         let total = pieces.filter_map(|(at, (scores, piece))| {
             // A file that is only called like the question is shown by its beginning.
             let is_hit = at == 0 && !path.is_empty() || scores.iter().any(|score| *score > 0.0);
-            let score = is_hit.then(|| self.total(query, scores, &path) * bearing * liking(piece.kind))?;
+            let score = is_hit.then(|| self.total(query, scores, &path) * bearing * self.liking(piece))?;
             Some(Hit { file, piece: at, score })
         });
         total.collect()
@@ -214,19 +220,22 @@ impl Scale {
         let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
         let ends = |ends: &[&str]| ends.iter().any(|end| path.ends_with(end));
         if !self.is_about_tests && has(&["test", "spec.", "_spec", "/spec/", "fixture", "mock"]) {
-            return 0.65;
+            return TEST;
         }
         if has(&["vendor/", "third_party/", "third-party/", "generated", "changelog"]) {
             return 0.6;
         }
         if ends(&[".json", ".jsonl", ".csv", ".tsv", ".xml", ".po", ".log", ".css"]) { 0.6 } else { 1.0 }
     }
-}
 
-fn liking(kind: Kind) -> f32 {
-    match kind {
-        Kind::Function | Kind::Type => 1.0,
-        Kind::Heading => 0.85,
-        Kind::Text => 0.8,
+    /// The same by what a piece is. A type that is only opened here says no more than its name.
+    fn liking(&self, piece: &Piece) -> f32 {
+        let kind = match piece.kind {
+            Kind::Type if piece.words < BARE => 0.6,
+            Kind::Function | Kind::Type => 1.0,
+            Kind::Heading => 0.85,
+            Kind::Text => 0.8,
+        };
+        if piece.is_test && !self.is_about_tests { kind * TEST } else { kind }
     }
 }

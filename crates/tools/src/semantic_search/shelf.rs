@@ -111,3 +111,40 @@ fn tidy(directory: &Path) {
         let _ = fs::remove_file(path);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::entry::Entry, *};
+
+    fn index(shelf: &Shelf, root: &Path) -> Arc<Index> {
+        let progress: Progress = Arc::new(|_| {});
+        shelf.index(root, &CancellationToken::new(), &progress).unwrap()
+    }
+
+    #[test]
+    fn what_is_kept_on_disk_is_what_is_used() {
+        let (root, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(root.path().join("a.rs"), "fn a() {}\n").unwrap();
+        let shelf = || Shelf::new(Some(cache.path().to_owned()));
+        let made = index(&shelf(), root.path());
+        let marked = Entry { pieces: Vec::new(), ..Entry::clone(&made.files[0]) };
+        let marked = Index { files: vec![Arc::new(marked)], ..Index::empty(root.path()) };
+        stored::save(&shelf().place(root.path(), "index").unwrap(), &marked).unwrap();
+        assert!(index(&shelf(), root.path()).files[0].pieces.is_empty());
+    }
+
+    #[test]
+    fn roots_in_memory_and_files_on_disk_are_few() {
+        let (root, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let shelf = Shelf::new(Some(cache.path().to_owned()));
+        fs::write(cache.path().join("somebody.else"), "").unwrap();
+        for n in 0..KEPT + 3 {
+            let place = root.path().join(n.to_string());
+            fs::create_dir(&place).unwrap();
+            fs::write(place.join("a.rs"), "fn a() {}\n").unwrap();
+            index(&shelf, &place);
+        }
+        assert_eq!(shelf.roots.lock().unwrap().len(), ROOTS);
+        assert_eq!(fs::read_dir(cache.path()).unwrap().count(), KEPT + 1);
+    }
+}

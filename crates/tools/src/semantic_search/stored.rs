@@ -70,10 +70,11 @@ fn encode(index: &Index) -> Vec<u8> {
         writer.number(entry.stamp.changed.cast_unsigned());
         writer.0.extend_from_slice(&entry.hash);
         writer.number(entry.pieces.len() as u64);
-        for Piece { first, last, kind, words, key } in &entry.pieces {
+        for Piece { first, last, kind, is_test, words, key } in &entry.pieces {
             writer.small(*first);
             writer.small(*last);
             writer.small(*kind as u32);
+            writer.small(u32::from(*is_test));
             writer.small(u32::from(*words));
             writer.number(*key);
         }
@@ -117,7 +118,8 @@ fn piece(reader: &mut Reader<'_>) -> Option<Piece> {
     let kinds = [Kind::Function, Kind::Type, Kind::Heading, Kind::Text];
     let kind = reader.small()?;
     let kind = kinds.into_iter().find(|known| *known as u32 == kind)?;
-    Some(Piece { first, last, kind, words: reader.small()?.try_into().ok()?, key: reader.number()? })
+    let is_test = reader.small()? == 1;
+    Some(Piece { first, last, kind, is_test, words: reader.small()?.try_into().ok()?, key: reader.number()? })
 }
 
 struct Writer(Vec<u8>);
