@@ -6,7 +6,7 @@ use rooftree_protocol::{ModelChoice, PermissionMode};
 use rooftree_providers::Catalog;
 use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock};
 use rooftree_store::Store;
-use rooftree_tools::{Policy, Processes, Rule, Toolset};
+use rooftree_tools::{Policy, Processes, Rule, SemanticSearch, Toolset};
 
 use crate::settings::Settings;
 
@@ -31,19 +31,20 @@ pub struct Plan {
     pub catalog: Catalog,
     pub settings: Settings,
     pub wishes: Wishes,
+    pub search: SemanticSearch,
     pub asking: Asking,
 }
 
 impl Plan {
     /// A runtime with everything in it.
     pub fn start(self) -> Runtime {
-        let Self { store, catalog, settings, wishes, asking } = self;
+        let Self { store, catalog, settings, wishes, search, asking } = self;
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
             clock: Arc::new(SystemClock),
             catalog,
-            tools: tools(&processes),
+            tools: tools(&processes, search),
             processes,
             definitions: Definitions::builtin(),
             policy: Policy {
@@ -62,8 +63,8 @@ impl Plan {
 }
 
 /// The tools there are.
-pub fn tools(processes: &Arc<Processes>) -> Toolset {
-    rooftree_tools::builtin(processes.clone())
+pub fn tools(processes: &Arc<Processes>, search: SemanticSearch) -> Toolset {
+    rooftree_tools::builtin_with(processes.clone(), search)
 }
 
 /// The runtime counts whole seconds, and none of them would mean no limit.
