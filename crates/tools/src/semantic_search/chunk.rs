@@ -45,8 +45,8 @@ impl Manner {
         let end = path.rsplit_once('.').map_or("", |(_, end)| end).to_ascii_lowercase();
         match end.as_str() {
             "md" | "markdown" | "mdx" | "mdc" => Self::Markdown,
-            "txt" | "rst" | "adoc" | "json" | "jsonl" | "yaml" | "yml" | "toml" | "ini" | "cfg" | "csv"
-            | "tsv" | "xml" | "html" | "htm" | "css" | "lock" | "log" | "po" | "tex" => Self::Plain,
+            "txt" | "rst" | "adoc" | "json" | "jsonl" | "ipynb" | "yaml" | "yml" | "toml" | "ini" | "cfg"
+            | "csv" | "tsv" | "xml" | "html" | "htm" | "css" | "lock" | "log" | "po" | "tex" => Self::Plain,
             _ => Self::Code,
         }
     }

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::{
     chunk::{Chunk, Manner, chunks},
     definition::{Kind, definition, is_comment},
+    postings::{self, Postings},
     words::{Shape, Splitter, Term},
 };
 
@@ -100,41 +101,7 @@ impl Entry {
         let at = self.terms.binary_search(&term).ok()?;
         let start = if at == 0 { 0 } else { *self.ends.get(at - 1)? };
         let bytes = self.postings.get(start as usize..*self.ends.get(at)? as usize)?;
-        Some(Postings { bytes, piece: 0 })
-    }
-}
-
-/// The pieces a word is in, with its units there.
-#[derive(Clone)]
-pub(super) struct Postings<'a> {
-    bytes: &'a [u8],
-    piece: u32,
-}
-
-impl Postings<'_> {
-    /// A word that is nowhere.
-    pub fn none() -> Self {
-        Self { bytes: &[], piece: 0 }
-    }
-}
-
-impl Iterator for Postings<'_> {
-    type Item = (u32, u8);
-
-    fn next(&mut self) -> Option<(u32, u8)> {
-        let mut step = 0;
-        for shift in (0..32).step_by(7) {
-            let (byte, rest) = self.bytes.split_first()?;
-            self.bytes = rest;
-            step |= u32::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                break;
-            }
-        }
-        let (units, rest) = self.bytes.split_first()?;
-        self.bytes = rest;
-        self.piece = self.piece.wrapping_add(step);
-        Some((self.piece, *units))
+        Some(Postings::new(bytes))
     }
 }
 
@@ -190,13 +157,11 @@ impl Reader {
         self.found.sort_unstable_by_key(|(term, at, _)| (*term, *at));
         let (mut terms, mut ends, mut postings) = (Vec::new(), Vec::new(), Vec::new());
         for of_term in self.found.chunk_by(|one, other| one.0 == other.0) {
-            let mut before = 0;
-            for of_piece in of_term.chunk_by(|one, other| one.1 == other.1) {
-                let Some((_, piece, _)) = of_piece.first() else { continue };
-                push_number(&mut postings, piece - before);
-                postings.push(of_piece.iter().fold(0, |sum: u8, (_, _, units)| sum.saturating_add(*units)));
-                before = *piece;
-            }
+            let of_pieces = of_term.chunk_by(|one, other| one.1 == other.1).filter_map(|same| {
+                let units = same.iter().fold(0, |sum: u8, (_, _, units)| sum.saturating_add(*units));
+                same.first().map(|(_, piece, _)| (*piece, units))
+            });
+            postings::write(of_pieces, &mut postings);
             terms.extend(of_term.first().map(|(term, _, _)| *term));
             ends.push(u32::try_from(postings.len()).unwrap_or(u32::MAX));
         }
@@ -214,15 +179,6 @@ fn is_test(chunk: &Chunk<'_>, lines: &[&str]) -> bool {
     chunk.name.starts_with("test_")
         || chunk.within.iter().chain([&chunk.name]).any(is_place)
         || lines.iter().take_while(|line| is_comment(line.trim_start())).any(|line| is_mark(line))
-}
-
-/// A number in as few bytes as it needs, seven bits in each.
-fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
-    while number >= 0x80 {
-        bytes.push((number & 0x7f) as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
 }
 
 /// The beginning of a line.

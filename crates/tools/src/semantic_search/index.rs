@@ -6,7 +6,8 @@
 use std::{
     collections::HashMap,
     ffi::OsStr,
-    fs,
+    fs::{self, File, Metadata},
+    io::Read,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -20,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     entry::{Entry, Stamp, hash},
-    survey::survey,
+    survey::{FILE_BYTES, survey},
 };
 use crate::tool::Progress;
 
@@ -65,6 +66,11 @@ impl Index {
     pub fn place(&self, entry: &Entry) -> PathBuf {
         // A root may be a file itself.
         if entry.path.as_os_str().is_empty() { self.root.clone() } else { self.root.join(&entry.path) }
+    }
+
+    /// The text of a file as it is now; nothing if it cannot be read.
+    pub fn text(&self, entry: &Entry) -> String {
+        String::from_utf8_lossy(&read(&self.place(entry)).unwrap_or_default()).into_owned()
     }
 
     /// The index as the disk is now. None if it was cancelled.
@@ -121,13 +127,21 @@ fn look_at(root: &Path, doubts: &[Doubt<'_>], cancel: &CancellationToken) -> Opt
     (!cancel.is_cancelled()).then_some(entries)
 }
 
+/// Reads a file that was one a moment ago. It may have become a link or a FIFO since, or grown.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
 /// The entry for a file: the known one's content if it is still that.
 fn entry(root: &Path, doubt: &Doubt<'_>) -> Option<Arc<Entry>> {
     let path = if doubt.path.as_os_str().is_empty() { root.to_owned() } else { root.join(&doubt.path) };
     let read_at = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(i64::MAX, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
-    let bytes = fs::read(path).ok()?;
+    let bytes = read(&path)?;
     let is_proven =
         doubt.stamp.bytes == bytes.len() as u64 && doubt.stamp.changed < read_at.saturating_sub(TICK);
     let stamp = if is_proven { doubt.stamp } else { Stamp { changed: UNPROVEN, ..doubt.stamp } };

@@ -3,10 +3,7 @@
 //! The index does not know where in a piece a word stands. The best few dozen pieces are read
 //! again for that; it costs a millisecond, and what is shown is what is there now.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fs,
-};
+use std::collections::{BTreeMap, HashMap};
 
 use super::{
     definition::{Kind, definition},
@@ -55,11 +52,14 @@ pub(super) fn look(index: &Index, query: &Query, ranked: &Ranked, order: Order, 
     let mut found: Vec<Found> = Vec::new();
     for hit in &ranked.hits {
         let Some(entry) = index.files.get(hit.file) else { continue };
-        let text = files.entry(hit.file).or_insert_with(|| {
-            let bytes = fs::read(index.place(entry)).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).into_owned()
-        });
-        found.extend(entry.pieces.get(hit.piece).and_then(|piece| lens.look(*hit, piece, text)));
+        let text = files.entry(hit.file).or_insert_with(|| index.text(entry));
+        let Some((mut seen, bonus)) =
+            entry.pieces.get(hit.piece).and_then(|piece| lens.look(*hit, piece, text))
+        else {
+            continue;
+        };
+        seen.hit.score *= if order == Order::ByLook { bonus } else { 1.0 };
+        found.push(seen);
     }
     if order == Order::ByLook {
         found.sort_by(|one, other| other.hit.score.total_cmp(&one.hit.score));
@@ -106,7 +106,8 @@ impl Lens {
         Self { words, rarities: rarities.to_vec() }
     }
 
-    fn look(&self, hit: Hit, piece: &Piece, text: &str) -> Option<Found> {
+    /// A piece as it is shown, and how much better than its score it is.
+    fn look(&self, hit: Hit, piece: &Piece, text: &str) -> Option<(Found, f32)> {
         let (first, last) = (piece.first as usize, piece.last as usize);
         let lines: Vec<(u32, &str)> =
             (piece.first..).zip(text.lines().skip(first.checked_sub(1)?)).take(last + 1 - first).collect();
@@ -123,8 +124,7 @@ impl Lens {
         let bonus = 1.0 + ADJACENT * self.adjacency(&all) + NAMED * self.share(&self.sightings(name, &mut 0));
         let worths: Vec<f32> = sightings.iter().map(|line| self.worth(line)).collect();
         let snippet = snippet(&lines, &worths, opening.map_or(0, |(at, _)| at));
-        let hit = Hit { score: hit.score * bonus, ..hit };
-        Some(Found { hit, piece: *piece, name: name.to_owned(), snippet })
+        Some((Found { hit, piece: *piece, name: name.to_owned(), snippet }, bonus))
     }
 
     fn sightings(&self, line: &str, place: &mut usize) -> Vec<Sighting> {

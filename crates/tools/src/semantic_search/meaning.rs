@@ -5,7 +5,6 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -127,8 +126,7 @@ pub(super) fn missing(
             continue;
         }
         if texts.as_ref().is_none_or(|(known, _)| *known != file) {
-            let bytes = fs::read(index.place(entry)).unwrap_or_default();
-            texts = Some((file, String::from_utf8_lossy(&bytes).into_owned()));
+            texts = Some((file, index.text(entry)));
         }
         let text = texts.as_ref().map_or("", |(_, text)| text);
         let (first, last) = (piece.first as usize, piece.last as usize);

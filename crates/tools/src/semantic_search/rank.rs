@@ -8,9 +8,11 @@ use std::path::Path;
 
 use super::{
     definition::Kind,
-    entry::{Entry, Piece, Postings},
+    entry::{Entry, Piece},
     index::Index,
+    postings::Postings,
     query::Query,
+    words::{Term, term},
 };
 
 /// The usual constants of BM25: how soon repetition stops to count, how much length matters.
@@ -109,7 +111,7 @@ fn matches<'a>(index: &'a Index, query: &Query) -> Vec<Match<'a>> {
             }
         }
         if found.len() == before && on_path(entry, query).next().is_some() {
-            found.push(Match { file, word: usize::MAX, name: 0, postings: Postings::none() });
+            found.push(Match { file, word: usize::MAX, name: 0, postings: Postings::new(&[]) });
         }
     }
     found
@@ -123,6 +125,11 @@ fn on_path(entry: &Entry, query: &Query) -> impl Iterator<Item = (usize, f32)> {
     })
 }
 
+fn is_on_any_path(index: &Index, query: &Query, word: usize) -> bool {
+    let is_there = |entry: &Entry| on_path(entry, query).any(|(found, _)| found == word);
+    index.files.iter().any(|entry| is_there(entry))
+}
+
 /// How rare words are, and how long pieces.
 struct Scale {
     /// Per word and name.
@@ -133,6 +140,8 @@ struct Scale {
     known: Vec<usize>,
     usual_length: f32,
     is_about_tests: bool,
+    /// Words that are in the paths of tests.
+    of_tests: [Term; 3],
 }
 
 impl Scale {
@@ -155,12 +164,13 @@ impl Scale {
         let importance = query.words.iter().map(|word| word.importance);
         let own = |names: &Vec<f32>| names.iter().take(2).copied().reduce(f32::min).unwrap_or_default();
         let words = names.iter().map(own).zip(importance).map(|(rarity, weight)| rarity * weight).collect();
-        let is_known =
-            |word: &usize| counts.get(*word).is_some_and(|names| names.iter().any(|count| *count > 0));
-        let known = (0..query.words.len()).filter(is_known).collect();
+        let is_in_text = |at: usize| counts.get(at).is_some_and(|names| names.iter().any(|count| *count > 0));
+        let known = (0..query.words.len()).filter(|at| is_in_text(*at) || is_on_any_path(index, query, *at));
+        let known = known.collect();
         let usual_length = (total / pieces.max(1) as f64) as f32;
         let is_about_tests = query.mentions("test") || query.mentions("spec");
-        Self { names, words, known, usual_length, is_about_tests }
+        let of_tests = ["test", "fixture", "mock"].map(term);
+        Self { names, words, known, usual_length, is_about_tests, of_tests }
     }
 
     /// The scores of one file's pieces that have any of the words.
@@ -184,7 +194,7 @@ impl Scale {
             }
         }
         let path: Vec<(usize, f32)> = on_path(entry, query).collect();
-        let bearing = self.bearing(&entry.path);
+        let bearing = self.bearing(entry);
         let pieces = scores.chunks_exact(count.max(1)).zip(&entry.pieces).enumerate();
         let total = pieces.filter_map(|(at, (scores, piece))| {
             // A file that is only called like the question is shown by its beginning.
@@ -215,11 +225,13 @@ impl Scale {
     }
 
     /// How much a file is likely to be what is meant, by its path.
-    fn bearing(&self, path: &Path) -> f32 {
-        let path = path.to_string_lossy().to_lowercase();
+    fn bearing(&self, entry: &Entry) -> f32 {
+        let path = entry.path.to_string_lossy().to_lowercase();
+        let is_called = |term: &Term| entry.path_terms.binary_search(term).is_ok();
         let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
         let ends = |ends: &[&str]| ends.iter().any(|end| path.ends_with(end));
-        if !self.is_about_tests && has(&["test", "spec.", "_spec", "/spec/", "fixture", "mock"]) {
+        let is_test = self.of_tests.iter().any(is_called) || has(&[".spec.", "_spec.", "spec/"]);
+        if is_test && !self.is_about_tests {
             return TEST;
         }
         if has(&["vendor/", "third_party/", "third-party/", "generated", "changelog"]) {

@@ -20,7 +20,7 @@ use crate::walk::{self, Hiding};
 const MOST_FILES: usize = 100_000;
 
 /// Larger files are data, or made by programs.
-const FILE_BYTES: u64 = 1024 * 1024;
+pub(super) const FILE_BYTES: u64 = 1024 * 1024;
 
 /// What programs write for programs, in many words that mean nothing.
 const MADE: [&str; 9] = [

@@ -42,7 +42,8 @@ impl Splitter {
     /// Gives every word of a text to `take`, in order; an identifier as a whole comes after its parts.
     pub fn each(&mut self, text: &str, mut take: impl FnMut(Term, Shape)) {
         let is_between = |letter: char| !letter.is_alphanumeric() && letter != '_';
-        for token in text.split(is_between).filter(|token| !token.is_empty() && token.len() <= LONGEST) {
+        let is_word = |token: &&str| !token.is_empty() && (token.len() <= LONGEST || !token.is_ascii());
+        for token in text.split(is_between).filter(is_word) {
             let count = parts(token).inspect(|part| self.take_part(part, &mut take)).count();
             if (2..=WHOLE_PARTS).contains(&count) {
                 self.whole.clear();
@@ -129,6 +130,8 @@ enum Class {
     Upper,
     Digit,
     Joint,
+    /// A letter of a script that puts no blanks between words; each is a part of its own.
+    Sign,
 }
 
 fn class(letter: char) -> Class {
@@ -136,6 +139,7 @@ fn class(letter: char) -> Class {
         '_' => Class::Joint,
         'a'..='z' => Class::Lower,
         'A'..='Z' => Class::Upper,
+        '\u{2e80}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => Class::Sign,
         _ if letter.is_numeric() => Class::Digit,
         _ if letter.is_uppercase() => Class::Upper,
         _ => Class::Lower,
@@ -149,7 +153,7 @@ fn part_length(text: &str) -> usize {
     let mut last_capital = 0;
     for (at, now) in letters {
         match (before, now) {
-            (_, Class::Joint) | (Class::Lower, Class::Upper) => return at,
+            (_, Class::Joint | Class::Sign) | (Class::Sign, _) | (Class::Lower, Class::Upper) => return at,
             (Class::Digit, Class::Lower | Class::Upper) | (Class::Lower | Class::Upper, Class::Digit) => {
                 return at;
             }
@@ -190,6 +194,7 @@ mod tests {
             ("sha256", "sha 256"),
             ("X509Certificate", "X 509 Certificate"),
             ("größeÄndern", "größe Ändern"),
+            ("日本語text", "日 本 語 text"),
             ("ABC", "ABC"),
             ("aB", "a B"),
             ("_", ""),
