@@ -23,7 +23,7 @@ const BINARY_BYTES: usize = 8000;
 /// How much a word counts, by where it stands. Two units are one occurrence.
 const BODY: u8 = 2;
 const COMMENT: u8 = 3;
-const AROUND: u8 = 2;
+const AROUND: u8 = 4;
 const NAME: u8 = 8;
 
 /// What the file system says about a file without opening it.
