@@ -8,6 +8,7 @@
 //! path: what is read is never more than what the policy judged. It is refreshed by every search.
 
 mod answer;
+mod bearing;
 mod chunk;
 mod definition;
 mod embedder;

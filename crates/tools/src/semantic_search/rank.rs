@@ -7,12 +7,7 @@
 use std::path::Path;
 
 use super::{
-    definition::Kind,
-    entry::{Entry, Piece},
-    index::Index,
-    postings::Postings,
-    query::Query,
-    words::{Term, term},
+    bearing::Bearing, definition::Kind, entry::Entry, index::Index, postings::Postings, query::Query,
 };
 
 /// The usual constants of BM25: how soon repetition stops to count, how much length matters.
@@ -27,12 +22,6 @@ const PATH: f32 = 0.5;
 
 /// What is left of the score of a piece that has hardly any of the words.
 const UNCOVERED: f32 = 0.35;
-
-/// How likely a test is what is meant, if the question is not about tests.
-const TEST: f32 = 0.65;
-
-/// A type of fewer words is only the line that opens it.
-const BARE: u16 = 8;
 
 /// A piece that may be shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,9 +128,7 @@ struct Scale {
     /// Words that are anywhere.
     known: Vec<usize>,
     usual_length: f32,
-    is_about_tests: bool,
-    /// Words that are in the paths of tests.
-    of_tests: [Term; 3],
+    bearing: Bearing,
 }
 
 impl Scale {
@@ -162,15 +149,18 @@ impl Scale {
         let names: Vec<Vec<f32>> =
             counts.iter().map(|names| names.iter().map(|count| rarity(*count)).collect()).collect();
         let importance = query.words.iter().map(|word| word.importance);
-        let own = |names: &Vec<f32>| names.iter().take(2).copied().reduce(f32::min).unwrap_or_default();
-        let words = names.iter().map(own).zip(importance).map(|(rarity, weight)| rarity * weight).collect();
+        // A word nobody uses is as rare as its other names are; by itself it would outweigh the rest.
+        let commonest = |counts: &Vec<usize>| match counts.iter().take(2).max() {
+            Some(count) if *count > 0 => rarity(*count),
+            _ => rarity(counts.iter().copied().max().unwrap_or_default()),
+        };
+        let words =
+            counts.iter().map(commonest).zip(importance).map(|(rarity, weight)| rarity * weight).collect();
         let is_in_text = |at: usize| counts.get(at).is_some_and(|names| names.iter().any(|count| *count > 0));
         let known = (0..query.words.len()).filter(|at| is_in_text(*at) || is_on_any_path(index, query, *at));
         let known = known.collect();
         let usual_length = (total / pieces.max(1) as f64) as f32;
-        let is_about_tests = query.mentions("test") || query.mentions("spec");
-        let of_tests = ["test", "fixture", "mock"].map(term);
-        Self { names, words, known, usual_length, is_about_tests, of_tests }
+        Self { names, words, known, usual_length, bearing: Bearing::new(query) }
     }
 
     /// The scores of one file's pieces that have any of the words.
@@ -194,13 +184,13 @@ impl Scale {
             }
         }
         let path: Vec<(usize, f32)> = on_path(entry, query).collect();
-        let bearing = self.bearing(entry);
+        let of_file = self.bearing.of_file(entry);
         let pieces = scores.chunks_exact(count.max(1)).zip(&entry.pieces).enumerate();
         let total = pieces.filter_map(|(at, (scores, piece))| {
             // A file that is only called like the question is shown by its beginning.
             let is_hit = at == 0 && !path.is_empty() || scores.iter().any(|score| *score > 0.0);
-            let score = is_hit.then(|| self.total(query, scores, &path) * bearing * self.liking(piece))?;
-            Some(Hit { file, piece: at, score })
+            let score = || self.total(query, scores, &path) * self.bearing.of_piece(&of_file, piece);
+            is_hit.then(|| Hit { file, piece: at, score: score() })
         });
         total.collect()
     }
@@ -222,32 +212,5 @@ impl Scale {
         }
         let coverage: f32 = if possible > 0.0 { covered / possible } else { 0.0 };
         sum * (UNCOVERED + (1.0 - UNCOVERED) * coverage.min(1.0))
-    }
-
-    /// How much a file is likely to be what is meant, by its path.
-    fn bearing(&self, entry: &Entry) -> f32 {
-        let path = entry.path.to_string_lossy().to_lowercase();
-        let is_called = |term: &Term| entry.path_terms.binary_search(term).is_ok();
-        let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
-        let ends = |ends: &[&str]| ends.iter().any(|end| path.ends_with(end));
-        let is_test = self.of_tests.iter().any(is_called) || has(&[".spec.", "_spec.", "spec/"]);
-        if is_test && !self.is_about_tests {
-            return TEST;
-        }
-        if has(&["vendor/", "third_party/", "third-party/", "generated", "changelog"]) {
-            return 0.6;
-        }
-        if ends(&[".json", ".jsonl", ".csv", ".tsv", ".xml", ".po", ".log", ".css"]) { 0.6 } else { 1.0 }
-    }
-
-    /// The same by what a piece is. A type that is only opened here says no more than its name.
-    fn liking(&self, piece: &Piece) -> f32 {
-        let kind = match piece.kind {
-            Kind::Type if piece.words < BARE => 0.6,
-            Kind::Function | Kind::Type => 1.0,
-            Kind::Heading => 0.85,
-            Kind::Text => 0.8,
-        };
-        if piece.is_test && !self.is_about_tests { kind * TEST } else { kind }
     }
 }
