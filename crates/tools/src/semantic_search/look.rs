@@ -1,7 +1,7 @@
 //! Looks at the pieces that may be shown: words side by side, names, and the lines worth showing.
 //!
 //! The index does not know where in a piece a word stands. The best few dozen pieces are read
-//! again for that; it costs a millisecond, and what is shown is what is there now.
+//! again for that, and what is shown is what is there now.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -81,7 +81,7 @@ fn derivation(word: &mut String) {
 
 /// Swaps an ending if at least so many letters stand before it.
 fn replace(word: &mut String, end: &str, with: &str, before: usize) -> bool {
-    // Most endings fail at their last letter; comparing that alone is several times as fast.
+    // Most endings fail at their last letter, so that is compared first.
     let is_other = word.as_bytes().last() != end.as_bytes().last();
     if is_other || !word.ends_with(end) || word.len() < end.len() + before {
         return false;

@@ -1,7 +1,7 @@
 //! Turns text into the words it is found by: identifiers split, lower case, stemmed, hashed.
 //!
 //! A word is kept as 32 bits. The index needs no dictionary then, files can be read on any thread
-//! without agreeing on numbers, and two words that fall together cost one odd hit in a lifetime.
+//! without agreeing on numbers, and two words that fall together cost an odd hit now and then.
 
 use super::stem::stem;
 
