@@ -8,7 +8,7 @@ use rooftree_runtime::{
     workspace::Place,
 };
 use rooftree_store::Store;
-use rooftree_tools::{Policy, Processes, Rule, Toolset};
+use rooftree_tools::{Policy, Processes, Rule, SemanticSearch, Toolset};
 
 use crate::{minds::Minds, settings::Settings};
 
@@ -33,6 +33,7 @@ pub struct Plan {
     pub minds: Minds,
     pub settings: Settings,
     pub wishes: Wishes,
+    pub search: SemanticSearch,
     pub asking: Asking,
     /// Where agents remember what does not belong to a project.
     pub memory: Shelves,
@@ -43,13 +44,13 @@ pub struct Plan {
 impl Plan {
     /// A runtime with everything in it.
     pub fn start(self) -> Runtime {
-        let Self { store, minds, settings, wishes, asking, memory, workspaces } = self;
+        let Self { store, minds, settings, wishes, search, asking, memory, workspaces } = self;
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
             clock: Arc::new(SystemClock),
             catalog: minds.catalog.clone(),
-            tools: tools(&processes),
+            tools: tools(&processes, search),
             processes,
             definitions: Definitions::builtin(),
             policy: Policy {
@@ -72,8 +73,9 @@ impl Plan {
 }
 
 /// The tools there are.
-pub fn tools(processes: &Arc<Processes>) -> Toolset {
-    remember::added_to(&delegation::tools::added_to(&rooftree_tools::builtin(processes.clone())))
+pub fn tools(processes: &Arc<Processes>, search: SemanticSearch) -> Toolset {
+    let builtin = rooftree_tools::builtin_with(processes.clone(), search);
+    remember::added_to(&delegation::tools::added_to(&builtin))
 }
 
 /// The runtime counts whole seconds, and none of them would mean no limit.

@@ -50,6 +50,8 @@ pub struct Environment {
     pub database: PathBuf,
     /// Where the user's settings are.
     pub settings: PathBuf,
+    /// Where indexes of what was searched are kept; they can be made again.
+    pub search_cache: PathBuf,
     /// As typed.
     pub everywhere: Everywhere,
 }
@@ -67,6 +69,7 @@ impl Environment {
             cwd,
             database: below("XDG_DATA_HOME", ".local/share")?.join("rooftree.db"),
             settings: below("XDG_CONFIG_HOME", ".config")?.join("config.toml"),
+            search_cache: below("XDG_CACHE_HOME", ".cache")?.join("search"),
             everywhere: everywhere.clone(),
         })
     }
