@@ -7,6 +7,7 @@ mod journal;
 mod list;
 mod posts;
 mod search;
+mod search_index;
 mod startup;
 mod turns;
 mod wires;
@@ -28,6 +29,7 @@ const GROUPS: &[(&str, Measure)] = &[
     ("deltas", deltas::measure),
     ("list", list::measure),
     ("search", search::measure),
+    ("search index", search_index::measure),
     ("definitions", definitions::measure),
 ];
 

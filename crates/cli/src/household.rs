@@ -11,7 +11,7 @@ use rooftree_runtime::{
     Clock, Definitions, Surroundings, SystemClock,
     definitions::{Diagnostic, Document, Knowledge, Library, Places, Severity, Syntax, Trust},
 };
-use rooftree_tools::{Processes, Tool};
+use rooftree_tools::{Processes, SemanticSearch, Tool};
 
 use crate::{
     assemble,
@@ -162,7 +162,8 @@ fn typed_document(environment: &Environment, typed: &str) -> Result<Document, Pr
 }
 
 fn tool_names() -> Arc<[Vec<String>]> {
-    let tools = assemble::tools(&Arc::new(Processes::new(|| SystemClock.entropy())));
+    let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
+    let tools = assemble::tools(&processes, SemanticSearch::new(None));
     let names = |tool: &Arc<dyn Tool>| {
         let aliases = tool.aliases().iter().map(|alias| (*alias).to_owned());
         std::iter::once(tool.spec().name.clone()).chain(aliases).collect()

@@ -17,12 +17,15 @@ mod governor;
 mod handle;
 mod inbox;
 mod kit;
+pub mod memory;
+pub mod remember;
 mod replies;
 mod router;
 mod runtime;
 mod signals;
 pub mod skill_tools;
 mod tasks;
+pub mod workspace;
 mod world;
 
 pub use agent::{

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use rooftree_protocol::{ModelChoice, Part, Problem, SessionId, command::NewSession};
 use rooftree_runtime::{Asking, Definitions};
+use rooftree_tools::SemanticSearch;
 
 use super::run::{Asked, Errand, InputFormat, Job, Manner, Report, Target, follow};
 use crate::{
@@ -48,7 +49,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         // A demo looks the same for everybody and only looks.
         settings: Settings::default(),
         wishes: Wishes { mode: Some(rooftree_protocol::PermissionMode::Plan), ..Wishes::default() },
+        search: SemanticSearch::new(None),
         asking: Asking::Nobody,
+        memory: Default::default(),
+        workspaces: environment.workspaces(),
     }
     .start();
     let job = Job {

@@ -31,6 +31,7 @@ pub use self::{
 };
 use crate::{
     assemble::{Plan, Wishes},
+    embeddings,
     environment::Environment,
     exit::Exit,
     household::Household,
@@ -140,6 +141,7 @@ async fn attempt(
     let wishes = wishes(arguments)?;
     let tape = thinking::tape(arguments, environment, &settings)?;
     let minds = Arc::new(Minds::taped(environment, &settings, &tape)?);
+    let search = embeddings::search(environment, &settings, &minds, &tape)?;
     let household = Household::find(environment, &settings, &minds, arguments.agents.as_deref())?;
     let definitions = household.definitions;
     let said = prompt::gather(arguments, environment, initial_prompt(arguments, &definitions).as_deref())?;
@@ -165,7 +167,10 @@ async fn attempt(
         surroundings: household.surroundings,
         settings,
         wishes,
+        search,
         asking: asking.in_runtime(),
+        memory: environment.memory(),
+        workspaces: environment.workspaces(),
     };
     let runtime = plan.start();
     let job = Job { errand, target, asking, remarks, input: arguments.input_format };

@@ -16,11 +16,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     assemble::{Plan, Wishes},
+    embeddings,
     environment::Environment,
     exit::Exit,
     external_agents::{self, PORT},
     household::Household,
-    minds::{self, Minds},
+    minds::{self, Minds, Tape},
     output,
     settings::{self, Settings},
 };
@@ -49,6 +50,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     }
     let minds = Minds::of(environment, &settings)?;
     let wishes = wishes(&minds, &settings)?;
+    let search = embeddings::search(environment, &settings, &minds, &Tape::Off)?;
     let base = Arc::new(OnceLock::new());
     let callbacks = Callbacks::new(&external_agents::secret(environment)?, door(base.clone()));
     let address = SocketAddr::new(arguments.bind, arguments.port);
@@ -65,9 +67,19 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         output::mention(environment, remark);
     }
     let store = environment.store()?;
-    let Household { definitions, surroundings, .. } = household;
-    let asking = Asking::Nobody;
-    let runtime = Plan { store, minds, definitions, surroundings, settings, wishes, asking }.start();
+    let plan = Plan {
+        store,
+        minds,
+        definitions: household.definitions,
+        surroundings: household.surroundings,
+        settings,
+        wishes,
+        search,
+        asking: Asking::Nobody,
+        memory: environment.memory(),
+        workspaces: environment.workspaces(),
+    };
+    let runtime = plan.start();
     let done = serve(server, &runtime, &mut leaving, &url).await;
     runtime.stop().await;
     done.map(|()| Exit::DONE)

@@ -14,9 +14,10 @@ use super::{
 
 /// The keys at the top, and those of the tables below it.
 const TOP: &[&str] =
-    &["model", "fallbacks", "aliases", "permission", "limits", "providers", "external", "agents"];
+    &["model", "fallbacks", "aliases", "permission", "limits", "providers", "external", "search", "agents"];
 const PERMISSION: &[&str] = &["mode", "allow", "deny"];
 const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
+const SEARCH: &[&str] = &["embeddings"];
 
 /// Reads a file; none if there is none.
 pub fn file(path: &Path) -> Result<Option<Settings>, Problem> {
@@ -37,6 +38,7 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
     let reader = Reader { path };
     let permission = reader.table(&table, "permission", PERMISSION)?;
     let limits = reader.table(&table, "limits", LIMITS)?;
+    let search = reader.table(&table, "search", SEARCH)?;
     Ok(Settings {
         model: reader.value::<String>(&table, "model")?,
         fallbacks: reader.value(&table, "fallbacks")?.unwrap_or_default(),
@@ -50,6 +52,7 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         max_cost: reader.dollars(&limits, "max_cost")?,
         external: external_agents::read(&table, path)?,
         agents: agents(&table, content, path),
+        embeddings: reader.value(&search, "embeddings")?,
         remarks: Vec::new(),
     })
 }

@@ -12,7 +12,7 @@ use rooftree_providers::{ModelMessage, Request, ToolChoice, Workplace};
 
 pub use self::sections::{Sections, peers};
 use super::{Agent, window};
-use crate::{kit::Kit, world::World};
+use crate::{kit::Kit, memory, world::World};
 
 /// Tokens a reply may have: plenty for any turn, and no provider sets more aside for it.
 const MAX_OUTPUT: u64 = 32_000;
@@ -20,12 +20,13 @@ const MAX_OUTPUT: u64 = 32_000;
 /// The system prompt for a definition at work in a directory.
 pub(crate) fn system(world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
     let options = &world.options;
+    let memory = memory::excerpt(&kit.definition, &options.memory, cwd, kit.limits.memory_bytes);
     let sections = Sections {
         definition: &kit.definition,
         tools: &kit.specs,
         definitions: &options.definitions,
         surroundings: &options.surroundings,
-        memory: None,
+        memory,
         cwd,
     };
     sections.text()

@@ -4,7 +4,7 @@ use std::{fmt::Write, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, Limits, Scope};
 use rooftree_runtime::{Clock, Definitions, SystemClock, peers};
-use rooftree_tools::{Processes, Tool, Toolset};
+use rooftree_tools::{Processes, SemanticSearch, Tool, Toolset};
 use serde::Serialize;
 
 use super::Here;
@@ -44,7 +44,8 @@ struct Judged {
 
 /// The tools there are.
 pub fn tools() -> Toolset {
-    assemble::tools(&Arc::new(Processes::new(|| SystemClock.entropy())))
+    let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
+    assemble::tools(&processes, SemanticSearch::new(None))
 }
 
 /// Works it out.
@@ -118,6 +119,9 @@ fn max_turns(here: &Here, definition: &AgentDefinition) -> Sourced {
 fn judged(tool: &Arc<dyn Tool>, definition: &AgentDefinition) -> Judged {
     let name = tool.spec().name.clone();
     let scope = &definition.tools;
+    if definition.memory.is_none() && name.starts_with("Memory") {
+        return Judged { tool: name, has: false, because: "it has no `memory`".to_owned() };
+    }
     let (has, because) = match (scope.deny.iter().find(|glob| means(glob, tool)), &scope.allow) {
         (Some(glob), _) => (false, format!("denied by `{glob}`")),
         (None, None) => (true, "all are allowed".to_owned()),

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{AgentDefinition, Problem};
-use rooftree_runtime::{Sections, definitions::written};
+use rooftree_runtime::{Sections, definitions::written, memory};
 use serde_json::json;
 
 use super::{Here, effective, mode, source};
@@ -61,12 +61,14 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
 fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) -> String {
     let specs = effective::tools().scoped(&definition.tools).specs();
     let household = &here.household;
+    let bytes = definition.limits.memory_bytes;
+    let memory = memory::excerpt(definition, &environment.memory(), &environment.cwd, bytes);
     let sections = Sections {
         definition,
         tools: &specs,
         definitions: &household.definitions,
         surroundings: &household.surroundings,
-        memory: None,
+        memory,
         cwd: &environment.cwd,
     };
     sections.text().to_string()

@@ -54,7 +54,7 @@ impl Sections<'_> {
             self.agents(),
             self.has("TodoWrite").then(|| TODO.to_owned()),
             self.instructions(),
-            self.memory.as_ref().map(|memory| format!("## Memory\n\n{}", memory.trim())),
+            self.memory.as_ref().map(|memory| format!("# What you remember\n\n{}", memory.trim())),
             Some(self.environment()),
         ];
         let sections: Vec<String> = sections.into_iter().flatten().filter(|text| !text.is_empty()).collect();

@@ -73,7 +73,7 @@ fn sections_come_in_order_and_the_environment_last() {
         "## Todo list",
         "## Instructions",
         "Use tabs.",
-        "## Memory",
+        "# What you remember",
         "Likes tea.",
         "# Environment\n\nWorking directory: /work",
     ];
