@@ -63,7 +63,7 @@ impl Plan {
             store,
             clock: Arc::new(SystemClock),
             catalog: minds.catalog.clone(),
-            tools: tools(&processes, search),
+            tools: skill_tools::needed(&tools(&processes, search), &surroundings),
             processes,
             definitions,
             surroundings,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_protocol::{Effect, ErrorCode, Scope, ToolKind, ToolSpec};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput, Toolset,
     arguments::{self, Argument, Kind},
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     caller::Caller,
-    definitions::{Skill, skills_in_scope},
+    definitions::{Skill, Surroundings, skills_in_scope},
 };
 
 /// Files of a skill that are named with its text.
@@ -27,6 +27,16 @@ const LOAD: [Argument; 2] = [
 /// use, is known to the runtime that calls them.
 pub fn added_to(tools: &Toolset) -> Toolset {
     Toolset::new(tools.iter().cloned().chain(all()))
+}
+
+/// These tools, without those that load skills where there is none to load: they would only be read.
+pub fn needed(tools: &Toolset, surroundings: &Surroundings) -> Toolset {
+    let idle = if surroundings.skills.is_empty() {
+        vec!["Skill".to_owned(), "ListSkills".to_owned()]
+    } else {
+        Vec::new()
+    };
+    tools.scoped(&Scope { allow: None, deny: idle })
 }
 
 /// Their order is part of a cached prompt: new ones go to the end.

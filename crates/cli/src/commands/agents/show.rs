@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{AgentDefinition, Problem};
-use rooftree_runtime::{Sections, definitions::written, memory};
+use rooftree_runtime::{Sections, definitions::written, memory, skill_tools};
 use serde_json::json;
 
 use super::{Here, effective, mode, source};
@@ -59,8 +59,9 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
 }
 
 fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) -> String {
-    let specs = effective::tools().scoped(&definition.tools).specs();
     let household = &here.household;
+    let tools = skill_tools::needed(&effective::tools(), &household.surroundings);
+    let specs = tools.scoped(&definition.tools).specs();
     let bytes = definition.limits.memory_bytes;
     let memory = memory::excerpt(definition, &environment.memory(), &environment.cwd, bytes);
     let sections = Sections {
