@@ -8,9 +8,12 @@
 //! it even after they changed group, session and parent. A child that also cleared its
 //! environment is found only while its parents live; a sandbox is what catches that one.
 
+mod child;
+mod clone;
 mod environment;
 mod kept;
 mod kill;
+mod plan;
 mod process;
 mod spawn;
 mod spawner;

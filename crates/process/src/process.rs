@@ -2,17 +2,16 @@
 
 mod streamed;
 
-use std::{os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
+use std::time::Duration;
 
 use tokio::{
     io::AsyncReadExt,
     net::unix::pipe,
-    process::Child,
     time::{Instant, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Identity, Kept, kill};
+use crate::{Identity, Kept, child::Child, kill};
 
 pub use streamed::Streamed;
 
@@ -105,7 +104,7 @@ impl Process {
                 () = cancel.cancelled() => return Ending::Cancelled,
                 () = sleep_until(deadline) => return Ending::TimedOut,
                 // Before the output: a flood from a descendant must not hide the leader's end.
-                status = self.child.wait() => return status.map_or(Ending::Signalled(0), ending_of),
+                ending = self.child.wait() => return ending,
                 read = self.output.read(&mut buffer), if is_open => {
                     let bytes = read.ok().and_then(|length| buffer.get(..length)).unwrap_or_default();
                     is_open = !bytes.is_empty();
@@ -151,12 +150,5 @@ impl Drop for Process {
         if !self.is_ended {
             kill::kill_tree(self.identity, &self.mark);
         }
-    }
-}
-
-fn ending_of(status: ExitStatus) -> Ending {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Ending::Exited(code),
-        (None, signal) => Ending::Signalled(signal.unwrap_or(0)),
     }
 }
