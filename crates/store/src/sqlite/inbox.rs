@@ -18,27 +18,76 @@ impl Letter {
     }
 }
 
+/// Which sessions a message may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// All there are.
+    Every,
+    /// Those that are not deleted.
+    Living,
+}
+
 /// Gives a message the next place of its lane, or finds the one its key has already.
-pub(crate) fn post(connection: &Connection, letter: &Letter) -> Result<Posted, Error> {
+pub(crate) fn post(connection: &Connection, letter: &Letter, reach: Reach) -> Result<Posted, Error> {
     let post = &letter.post;
-    let (number, posted, taken) = lane(connection, &post.session, post.lane)?;
-    let known = repeated(connection, number, &post.key)?;
-    if let Some(first) = known.as_ref()
-        && !failpoint::is_without("dedup")
-    {
-        return Ok(first.clone());
+    let Some((number, position)) = next_place(connection, post, reach)? else {
+        return no_place(connection, post, reach);
+    };
+    if insert(connection, letter, number, position, &post.key)? {
+        return Ok(Posted { position, message: post.message.id.clone(), repeated: false });
     }
-    let waiting = posted.saturating_sub(taken);
-    if waiting >= post.capacity {
-        return Err(Error::InboxFull(waiting));
+    if failpoint::is_without("dedup") {
+        insert(connection, letter, number, position, &format!("{}#{position}", post.key))?;
+        return Ok(Posted { position, message: post.message.id.clone(), repeated: false });
     }
-    let position = posted + 1;
-    // Only reached with a used key when a harness has switched the check off.
-    let key = if known.is_some() { format!("{}#{position}", post.key) } else { post.key.clone() };
-    connection
+    // The key was used before, which is rare: the place goes back.
+    let back = match post.lane {
+        Lane::Mail => "UPDATE session SET mail_posted = mail_posted - 1 WHERE number = ?1",
+        Lane::Boundary => "UPDATE session SET boundary_posted = boundary_posted - 1 WHERE number = ?1",
+    };
+    connection.prepare_cached(back)?.execute([number])?;
+    let first = repeated(connection, number, &post.key)?;
+    first.ok_or_else(|| Error::Failed(format!("the key `{}` is used and not there", post.key)))
+}
+
+/// A session's row, and the next place of one of its lanes, which is taken by asking. None if
+/// there is no such session or no room.
+fn next_place(connection: &Connection, post: &Post, reach: Reach) -> Result<Option<(i64, u64)>, Error> {
+    let take = match post.lane {
+        Lane::Mail => {
+            "UPDATE session SET mail_posted = mail_posted + 1
+             WHERE id = ?1 AND mail_posted - mail_taken < ?2 AND (deleted_at IS NULL OR ?3)
+             RETURNING number, mail_posted"
+        }
+        Lane::Boundary => {
+            "UPDATE session SET boundary_posted = boundary_posted + 1
+             WHERE id = ?1 AND boundary_posted - boundary_taken < ?2 AND (deleted_at IS NULL OR ?3)
+             RETURNING number, boundary_posted"
+        }
+    };
+    let mut statement = connection.prepare_cached(take)?;
+    let mut rows = statement.query(params![
+        post.session.as_str(),
+        column::signed(post.capacity),
+        reach == Reach::Every
+    ])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some((row.get(0)?, column::unsigned(row.get(1)?))))
+}
+
+/// Says whether it was stored: a used key is not stored again.
+fn insert(
+    connection: &Connection,
+    letter: &Letter,
+    number: i64,
+    position: u64,
+    key: &str,
+) -> Result<bool, Error> {
+    let post = &letter.post;
+    let stored = connection
         .prepare_cached(
             "INSERT INTO inbox (session, lane, position, key, message_id, silent, message)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session, key) DO NOTHING",
         )?
         .execute(params![
             number,
@@ -49,27 +98,24 @@ pub(crate) fn post(connection: &Connection, letter: &Letter) -> Result<Posted, E
             post.message.silent,
             letter.text,
         ])?;
-    let count = match post.lane {
-        Lane::Mail => "UPDATE session SET mail_posted = ?2 WHERE number = ?1",
-        Lane::Boundary => "UPDATE session SET boundary_posted = ?2 WHERE number = ?1",
-    };
-    connection.prepare_cached(count)?.execute(params![number, column::signed(position)])?;
-    Ok(Posted { position, message: post.message.id.clone(), repeated: false })
+    Ok(stored == 1)
 }
 
-/// A session's row, and how many were posted to and taken from a lane.
-fn lane(connection: &Connection, session: &SessionId, lane: Lane) -> Result<(i64, u64, u64), Error> {
-    let counters = match lane {
-        Lane::Mail => "SELECT number, mail_posted, mail_taken FROM session WHERE id = ?1",
-        Lane::Boundary => "SELECT number, boundary_posted, boundary_taken FROM session WHERE id = ?1",
+/// Why there was no place: no such session, or a full lane. A used key has its place all the same.
+fn no_place(connection: &Connection, post: &Post, reach: Reach) -> Result<Posted, Error> {
+    let waiting = match post.lane {
+        Lane::Mail => "SELECT number, mail_posted - mail_taken, deleted_at FROM session WHERE id = ?1",
+        Lane::Boundary => {
+            "SELECT number, boundary_posted - boundary_taken, deleted_at FROM session WHERE id = ?1"
+        }
     };
-    connection
-        .prepare_cached(counters)?
-        .query_row([session.as_str()], |row| {
-            Ok((row.get(0)?, column::unsigned(row.get(1)?), column::unsigned(row.get(2)?)))
-        })
-        .optional()?
-        .ok_or_else(|| Error::NoSession(session.clone()))
+    let found: Option<(i64, i64, Option<i64>)> = connection
+        .prepare_cached(waiting)?
+        .query_row([post.session.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let reached = found.filter(|(_, _, deleted)| deleted.is_none() || reach == Reach::Every);
+    let (number, waiting, _) = reached.ok_or_else(|| Error::NoSession(post.session.clone()))?;
+    repeated(connection, number, &post.key)?.ok_or(Error::InboxFull(column::unsigned(waiting)))
 }
 
 fn repeated(connection: &Connection, number: i64, key: &str) -> Result<Option<Posted>, Error> {
