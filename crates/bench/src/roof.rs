@@ -55,6 +55,8 @@ impl Roof {
             max_turns: Some(1_000_000),
             run_timeout: None,
             max_cost_usd: None,
+            depth: None,
+            naming: Arc::new(|name: &str| name.parse()),
         });
         Ok(Self { handle: runtime.handle(), model, runtime, cwd: directory.to_owned() })
     }

@@ -3,12 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ModelChoice, PermissionMode};
-use rooftree_providers::Catalog;
 use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock};
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, Toolset};
 
-use crate::settings::Settings;
+use crate::{minds::Minds, settings::Settings};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -28,7 +27,7 @@ pub struct Wishes {
 /// Everything that was read and found, before anything runs.
 pub struct Plan {
     pub store: Arc<dyn Store>,
-    pub catalog: Catalog,
+    pub minds: Minds,
     pub settings: Settings,
     pub wishes: Wishes,
     pub asking: Asking,
@@ -37,12 +36,12 @@ pub struct Plan {
 impl Plan {
     /// A runtime with everything in it.
     pub fn start(self) -> Runtime {
-        let Self { store, catalog, settings, wishes, asking } = self;
+        let Self { store, minds, settings, wishes, asking } = self;
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
             clock: Arc::new(SystemClock),
-            catalog,
+            catalog: minds.catalog.clone(),
             tools: tools(&processes),
             processes,
             definitions: Definitions::builtin(),
@@ -57,6 +56,8 @@ impl Plan {
             max_turns: wishes.max_turns.or(settings.max_turns),
             run_timeout: wishes.timeout.or(settings.timeout).map(in_whole_seconds),
             max_cost_usd: wishes.max_cost.or(settings.max_cost),
+            depth: None,
+            naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
         })
     }
 }

@@ -104,6 +104,11 @@ mod tests {
             usage: Usage::none(),
             duration_ms: 0,
             files: Vec::new(),
+            explored: Vec::new(),
+            tools: Vec::new(),
+            steps: Vec::new(),
+            delegated: rooftree_protocol::Usage::none(),
+            verified: None,
             denials: Vec::new(),
             error: error.map(|code| Problem::new(code, "x")),
         }

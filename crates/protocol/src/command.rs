@@ -36,6 +36,9 @@ pub enum Command {
     Cancel {
         /// Which one.
         session: SessionId,
+        /// Only if it is this run that it works on, now or later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
     },
     /// Forget the context; keep identity, metadata and journal.
     Clear {

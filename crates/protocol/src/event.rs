@@ -4,13 +4,15 @@
 //! Ephemeral ones (deltas, progress, queue news) carry no number and are never
 //! stored: whoever misses them misses nothing that cannot be read later.
 
+use std::{fmt, path::PathBuf};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    BlobId, CallId, Effect, ForkPoint, Lane, Message, MessageId, Outcome, Part, PermissionId, Problem,
-    Repeat, RunId, SessionId, Timestamp, Todo, ToolCall, ToolKind, Usage, command::Answer,
+    BlobId, CallId, Effect, ForkPoint, Lane, Message, MessageId, Outcome, ParentCall, Part, PermissionId,
+    Problem, Repeat, RunId, SessionId, Timestamp, Todo, ToolCall, ToolKind, Usage, command::Answer,
     tool_call::FileNote,
 };
 
@@ -82,6 +84,9 @@ pub enum EventBody {
         title: String,
         /// How many delegations above it.
         depth: u32,
+        /// The call that delegated it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<ParentCall>,
     },
     /// The run waits for somebody or something.
     #[serde(rename = "run.waiting")]
@@ -204,6 +209,18 @@ pub enum EventBody {
         /// Its place in that lane.
         position: u64,
     },
+    /// A message was taken from the inbox whose content the conversation has already.
+    #[serde(rename = "inbox.delivered")]
+    InboxDelivered {
+        /// Which message.
+        message: MessageId,
+        /// The task it is about: a call has told its result.
+        task: RunId,
+        /// Which lane.
+        lane: Lane,
+        /// Its place in that lane.
+        position: u64,
+    },
     /// How full the model's window is. Ephemeral.
     #[serde(rename = "context.usage")]
     ContextUsage {
@@ -252,6 +269,7 @@ impl EventBody {
             Self::PermissionResolved { .. } => "permission.resolved",
             Self::TodoUpdated { .. } => "todo.updated",
             Self::InboxQueued { .. } => "inbox.queued",
+            Self::InboxDelivered { .. } => "inbox.delivered",
             Self::ContextUsage { .. } => "context.usage",
             Self::ContextCompacted(_) => "context.compacted",
             Self::Notice { .. } => "notice",
@@ -371,6 +389,20 @@ pub enum RunStatus {
     Interrupted,
 }
 
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::MaxTurns => "max_turns",
+            Self::Budget => "budget",
+            Self::TimedOut => "timed_out",
+            Self::Interrupted => "interrupted",
+        })
+    }
+}
+
 /// Everything about a run's end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunEnd {
@@ -389,6 +421,21 @@ pub struct RunEnd {
     /// Files it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileNote>,
+    /// Files it looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explored: Vec<PathBuf>,
+    /// Tools it used, in the order of first use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// What it did, in a few words each; the last ones if there were many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<String>,
+    /// What the runs it delegated to cost, not in `usage`.
+    #[serde(default)]
+    pub delegated: Usage,
+    /// Whether what it says it did was checked, and found to be so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
     /// Calls that were refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<Denial>,
@@ -503,6 +550,29 @@ pub struct ToolRecord {
     /// What it changed, as a unified diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// The task it started or asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskNote>,
+}
+
+/// What a call says about a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskNote {
+    /// Which task: the run that works on it.
+    pub task: RunId,
+    /// The session it runs in.
+    pub session: SessionId,
+    /// Its definition.
+    pub agent: String,
+    /// How it ended, if it has: then this call has told its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<RunStatus>,
+    /// What it cost, with everything it delegated, if it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Whether the answer is one that was given before to the same question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
 }
 
 /// How bad a notice is.

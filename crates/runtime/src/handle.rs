@@ -32,7 +32,7 @@ impl Handle {
         match command {
             Command::Post { to, parts, origin, key, delivery } => {
                 let meant = self.router.resolve(to).await?;
-                let capacity = self.world.kit(meant.agent())?.limits.inbox;
+                let capacity = self.world.kit(meant.agent(), None)?.limits.inbox;
                 let letter = Letter { session: meant.id().clone(), parts, origin, key, delivery, capacity };
                 self.accept(meant, letter).await
             }
@@ -47,7 +47,7 @@ impl Handle {
             }
             Command::Delete { session } => {
                 let deleted_at = Some(Some(self.world.now()));
-                self.router.tell(&session, Signal::Cancel);
+                self.router.tell(&session, Signal::Cancel(None));
                 self.patch(&session, SessionPatch { deleted_at, ..SessionPatch::default() }).await
             }
             Command::Restore { session } => {
@@ -65,7 +65,9 @@ impl Handle {
                     }
                 }
             }
-            Command::Cancel { ref session } => self.tell(session, Signal::Cancel, command.clone()).await,
+            Command::Cancel { ref session, ref run } => {
+                self.tell(session, Signal::Cancel(run.clone()), command.clone()).await
+            }
             Command::Permit { ref session, ref permission, ref answer } => {
                 self.tell(session, Signal::Permit(permission.clone(), answer.clone()), command.clone()).await
             }

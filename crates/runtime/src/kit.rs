@@ -5,8 +5,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rooftree_protocol::{AgentDefinition, Limits, Problem, ToolSpec};
+use rooftree_protocol::{AgentDefinition, Limits, Mandate, Problem, Scope, ToolSpec, event::RunMode};
 use rooftree_tools::Toolset;
+
+/// Tools that an agent at the end of a chain of delegations does not have.
+const ONLY_ABOVE: [&str; 2] = ["Task", "ListAgents"];
+/// Tools that talk to a person, which only the first agent of a chain does.
+const ONLY_FIRST: [&str; 1] = ["AskUser"];
 
 /// A definition, ready to be worked with.
 pub(crate) struct Kit {
@@ -19,10 +24,31 @@ pub(crate) struct Kit {
 
 impl Kit {
     /// `limits` are the definition's, with what the runtime was told instead.
-    pub(crate) fn new(definition: Arc<AgentDefinition>, limits: Limits, tools: &Toolset) -> Self {
-        let toolset = tools.scoped(&definition.tools);
-        Self { name: definition.name.as_str().into(), specs: toolset.specs(), definition, limits, toolset }
+    ///
+    /// Invariant: with a mandate there is never more than it allows.
+    pub(crate) fn new(
+        definition: Arc<AgentDefinition>,
+        limits: Limits,
+        tools: &Toolset,
+        mandate: Option<&Mandate>,
+    ) -> Self {
+        let own = tools.scoped(&definition.tools);
+        let toolset = mandate.map_or_else(|| own.clone(), |mandate| mandated(&own, mandate, &limits));
+        // A fork is told of the same tools as the session it branched off: what the provider has
+        // read already stays good. Those it may not use are refused when it calls them.
+        let is_fork = mandate.is_some_and(|mandate| mandate.mode == RunMode::Fork);
+        let specs = if is_fork { own.specs() } else { toolset.specs() };
+        Self { name: definition.name.as_str().into(), specs, definition, limits, toolset }
     }
+}
+
+fn mandated(own: &Toolset, mandate: &Mandate, limits: &Limits) -> Toolset {
+    let mut scope = Scope::only(mandate.tools.iter().cloned());
+    scope.deny.extend(ONLY_FIRST.map(str::to_owned));
+    if mandate.depth() >= limits.depth {
+        scope.deny.extend(ONLY_ABOVE.map(str::to_owned));
+    }
+    own.scoped(&scope)
 }
 
 /// The kits made so far, by definition.
@@ -30,7 +56,7 @@ impl Kit {
 pub(crate) struct Kits(Mutex<HashMap<String, Arc<Kit>>>);
 
 impl Kits {
-    /// The kit for an agent's name, made now if it is the first of its kind.
+    /// The kit under this name, made now if it is the first of its kind.
     pub(crate) fn of(
         &self,
         name: &str,

@@ -7,6 +7,7 @@
 
 mod agent;
 mod bus;
+mod caller;
 pub mod clock;
 pub mod definitions;
 mod error;
@@ -14,6 +15,7 @@ mod governor;
 mod handle;
 mod inbox;
 mod kit;
+mod replies;
 mod router;
 mod runtime;
 mod signals;
@@ -27,4 +29,4 @@ pub use definitions::Definitions;
 pub use error::Error;
 pub use handle::Handle;
 pub use runtime::Runtime;
-pub use world::{Asking, Options};
+pub use world::{Asking, Naming, Options};

@@ -51,6 +51,8 @@ pub struct Plan {
     pub run_timeout: Option<Duration>,
     /// Dollars per run.
     pub max_cost_usd: Option<f64>,
+    /// How deep delegation goes.
+    pub depth: Option<u32>,
     /// What the model costs.
     pub price: Option<Price>,
     /// The agents there are.
@@ -74,6 +76,7 @@ impl Plan {
             run_timeout: None,
             max_cost_usd: None,
             price: None,
+            depth: None,
             definitions: Definitions::builtin(),
         }
     }
@@ -138,6 +141,8 @@ impl Plan {
             max_turns: self.max_turns,
             run_timeout: self.run_timeout,
             max_cost_usd: self.max_cost_usd,
+            depth: self.depth,
+            naming: Arc::new(|name| name.parse()),
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }
     }

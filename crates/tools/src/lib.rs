@@ -3,7 +3,7 @@
 //! Tools know a directory and a cancel token, not sessions, models or the store.
 
 mod apply_diff;
-mod arguments;
+pub mod arguments;
 mod bash;
 mod bash_output;
 mod blocking;

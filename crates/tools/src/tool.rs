@@ -1,6 +1,7 @@
 //! The trait every tool implements, and what a tool is given and gives back.
 
 use std::{
+    any::Any,
     collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -8,7 +9,8 @@ use std::{
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    CallId, Effect, ErrorCode, Part, Repeat, SessionId, Todo, ToolKind, ToolSpec, tool_call::FileNote,
+    CallId, Effect, ErrorCode, Part, Repeat, SessionId, Todo, ToolKind, ToolSpec, event::TaskNote,
+    tool_call::FileNote,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -89,6 +91,8 @@ pub struct ToolContext {
     pub progress: Progress,
     /// Reads a blob that an earlier result was spilled to.
     pub blobs: BlobReader,
+    /// Who calls, for tools that ask other agents; what it is only the runtime knows.
+    pub caller: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// Says something about a running call to whoever watches.
@@ -157,6 +161,8 @@ pub struct ToolOutput {
     pub diff: Option<String>,
     /// The new todo list, if it changed.
     pub todos: Option<Vec<Todo>>,
+    /// The task it started or asked about.
+    pub task: Option<TaskNote>,
     /// Bytes to keep, e.g. an image that was read: the caller stores them and adds the part.
     pub media: Vec<Media>,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use globset::Glob;
-use rooftree_protocol::{ToolScope, ToolSpec};
+use rooftree_protocol::{Scope, ToolSpec};
 
 use crate::Tool;
 
@@ -28,7 +28,7 @@ impl Toolset {
     }
 
     /// This set narrowed by a scope. Globs are compared with canonical names, without case.
-    pub fn scoped(&self, scope: &ToolScope) -> Self {
+    pub fn scoped(&self, scope: &Scope) -> Self {
         let kept = self.tools.iter().filter(|tool| is_in_scope(tool.as_ref(), scope)).cloned();
         Self { tools: kept.collect() }
     }
@@ -58,7 +58,7 @@ impl Toolset {
 }
 
 /// Invariant: an allow list that is absent allows all, one that is empty allows none.
-fn is_in_scope(tool: &dyn Tool, scope: &ToolScope) -> bool {
+fn is_in_scope(tool: &dyn Tool, scope: &Scope) -> bool {
     let matches = |glob: &String| names_tool(glob, tool);
     scope.allow.as_ref().is_none_or(|allow| allow.iter().any(matches)) && !scope.deny.iter().any(matches)
 }
@@ -83,7 +83,7 @@ mod tests {
         let all = builtin(Arc::new(Processes::new(|| 1)));
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let left = |allow: Option<&[&str]>, deny: &[&str]| {
-            let scope = ToolScope { allow: allow.map(list), deny: list(deny) };
+            let scope = Scope { allow: allow.map(list), deny: list(deny) };
             all.scoped(&scope).names().join(" ")
         };
         assert_eq!(left(None, &[]), all.names().join(" "));

@@ -40,7 +40,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         NewSession { agent: "lead".into(), cwd: environment.cwd.clone(), name: None, model: Some(model) };
     let runtime = Plan {
         store: environment.store()?,
-        catalog: Minds::of(environment, &Settings::default())?.catalog,
+        minds: Minds::of(environment, &Settings::default())?,
         // A demo looks the same for everybody and only looks.
         settings: Settings::default(),
         wishes: Wishes { mode: Some(rooftree_protocol::PermissionMode::Plan), ..Wishes::default() },

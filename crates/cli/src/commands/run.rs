@@ -151,8 +151,7 @@ async fn attempt(
         Said::Nothing => Errand::Resume,
         Said::Message(message) => Errand::Post(message.parts(&*store).await?),
     };
-    let runtime =
-        Plan { store, catalog: minds.catalog, settings, wishes, asking: asking.in_runtime() }.start();
+    let runtime = Plan { store, minds, settings, wishes, asking: asking.in_runtime() }.start();
     let job = Job { errand, target, asking, remarks, input: arguments.input_format };
     match follow(&runtime.handle(), job, view_for(arguments, environment), report).await {
         Ok(left) => {

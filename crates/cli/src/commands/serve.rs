@@ -58,9 +58,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     // Nobody else sets it.
     let _ = base.set(url.clone());
     let agents = external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
-    let catalog = minds.catalog.with(external_agents::PROVIDER, agents);
+    let minds = minds.with(external_agents::PROVIDER, agents);
     let store = environment.store()?;
-    let runtime = Plan { store, catalog, settings, wishes, asking: Asking::Nobody }.start();
+    let runtime = Plan { store, minds, settings, wishes, asking: Asking::Nobody }.start();
     let done = serve(server, &runtime, &mut leaving, &url).await;
     runtime.stop().await;
     done.map(|()| Exit::DONE)

@@ -188,7 +188,7 @@ async fn wind_up(agent: &mut Agent, mut running: FuturesUnordered<Running>, ende
 }
 
 fn start(agent: &Agent, one: Prepared, stop: &CancellationToken) -> Running {
-    let context = context(agent, &one.call.id, stop.child_token());
+    let context = context(agent, &one, stop.child_token());
     let since = agent.world.now();
     let work = one.tool.run(one.input.clone(), context);
     Box::pin(async move {

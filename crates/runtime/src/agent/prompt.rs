@@ -5,17 +5,17 @@
 
 use std::{path::Path, sync::Arc};
 
-use rooftree_protocol::AgentDefinition;
 use rooftree_providers::{Request, ToolChoice, Workplace};
 
 use super::{Agent, window};
+use crate::{kit::Kit, world::World};
 
 /// Tokens a reply may have: plenty for any turn, and no provider sets more aside for it.
 const MAX_OUTPUT: u64 = 32_000;
 
 /// The system prompt for a definition at work in a directory.
-pub(super) fn system(definition: &AgentDefinition, cwd: &Path) -> Arc<str> {
-    let prompt = definition.prompt.trim();
+pub(super) fn system(_world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
+    let prompt = kit.definition.prompt.trim();
     let platform = std::env::consts::OS;
     format!("{prompt}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display())
         .trim()

@@ -31,6 +31,7 @@ pub(super) fn keep(
         content.push(Part::Image { blob, media_type: media.media_type, bytes });
         blobs.push(media.bytes);
     }
+    let told = output.task.as_ref().is_some_and(|task| task.status.is_some());
     let record = ToolRecord {
         call: one.call.id.clone(),
         tool: one.tool.spec().name.clone(),
@@ -41,10 +42,13 @@ pub(super) fn keep(
         full,
         files: output.files,
         diff: output.diff,
+        task: output.task,
     };
     let mut bodies = vec![EventBody::ToolCompleted(record)];
     bodies.extend(output.todos.map(|items| EventBody::TodoUpdated { items }));
     agent.append(Commit { bodies, blobs, run: agent.run_id(), ..Commit::default() });
+    // Its answer is in the inbox too, and is to be taken from there.
+    agent.has_news |= told;
     rooftree_store::failpoint::reach("tool.answered");
 }
 

@@ -7,17 +7,24 @@ use rooftree_protocol::{Message, Origin, Part};
 
 /// What the model reads of a message.
 pub(crate) fn user_parts(message: &Message) -> Vec<Part> {
-    let mut parts: Vec<Part> = message.parts.iter().map(|part| worded(part, &message.origin)).collect();
+    let mut parts: Vec<Part> = message.parts.iter().map(|part| worded(part, message)).collect();
     if let Some(context) = &message.context {
         parts.insert(0, Part::text(inert(context)));
     }
     parts
 }
 
-fn worded(part: &Part, origin: &Origin) -> Part {
+fn worded(part: &Part, message: &Message) -> Part {
     match part {
-        Part::Text { text } => Part::text(match origin {
+        Part::Text { text } => Part::text(match &message.origin {
             Origin::User | Origin::Connector { .. } => inert(text),
+            // What an agent is asked to do is its request; it cannot pose as us either.
+            Origin::Agent { .. } if message.mandate.is_some() => inert(text),
+            Origin::Task { task, session, status, .. } => {
+                let status = status.to_string();
+                let about = [("task", task.as_str()), ("status", status.as_str())];
+                tagged(session.as_str(), "child_result", &about, text)
+            }
             Origin::Agent { session, .. } => wrapped(session.as_str(), "message", text),
             Origin::Schedule { schedule } => wrapped(schedule, "schedule", text),
             Origin::System { about } => wrapped("rooftree", about, text),
@@ -31,12 +38,13 @@ fn worded(part: &Part, origin: &Origin) -> Part {
 }
 
 fn wrapped(origin: &str, kind: &str, text: &str) -> String {
-    format!(
-        "<system_message origin=\"{}\" kind=\"{}\">{}</system_message>",
-        escaped(origin),
-        escaped(kind),
-        escaped(text)
-    )
+    tagged(origin, kind, &[], text)
+}
+
+fn tagged(origin: &str, kind: &str, about: &[(&str, &str)], text: &str) -> String {
+    let about: String = about.iter().map(|(name, value)| format!(" {name}=\"{}\"", escaped(value))).collect();
+    let (origin, kind, text) = (escaped(origin), escaped(kind), escaped(text));
+    format!("<system_message origin=\"{origin}\" kind=\"{kind}\"{about}>{text}</system_message>")
 }
 
 fn escaped(text: &str) -> String {
@@ -73,6 +81,7 @@ mod tests {
             origin,
             silent: false,
             context: None,
+            mandate: None,
             at: Timestamp(0),
         };
         rooftree_protocol::message::text_of(&user_parts(&message))

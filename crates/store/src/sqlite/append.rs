@@ -14,6 +14,7 @@ use super::{
     column,
     inbox::{self, Letter, Reach},
     spelled::Spelled,
+    tasks,
 };
 use crate::{Batch, Error, chain, failpoint};
 
@@ -62,6 +63,9 @@ impl Sealed {
 fn message(event: &Event) -> Option<(Lane, u64, MessageId)> {
     match &event.body {
         EventBody::MessageUser { message, lane, position } => Some((*lane, *position, message.id.clone())),
+        EventBody::InboxDelivered { message, lane, position, .. } => {
+            Some((*lane, *position, message.clone()))
+        }
         _ => None,
     }
 }
@@ -86,6 +90,9 @@ pub(crate) fn append(connection: &Connection, proof: &Proof, sealed: &Sealed) ->
     }
     for letter in &sealed.letters {
         inbox::post(connection, letter, Reach::Every)?;
+    }
+    for task in &batch.tasks {
+        tasks::put(connection, task)?;
     }
     Ok(())
 }

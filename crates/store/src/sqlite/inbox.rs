@@ -1,6 +1,6 @@
 //! Inboxes: a message gets its place here, and waits.
 
-use rooftree_protocol::{Lane, MessageId, SessionId};
+use rooftree_protocol::{Lane, Message, MessageId, Origin, SessionId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{column, sessions};
@@ -30,79 +30,69 @@ pub(crate) enum Reach {
 /// Gives a message the next place of its lane, or finds the one its key has already.
 pub(crate) fn post(connection: &Connection, letter: &Letter, reach: Reach) -> Result<Posted, Error> {
     let post = &letter.post;
-    let Some((number, position)) = next_place(connection, post, reach)? else {
-        return no_place(connection, post, reach);
-    };
-    if insert(connection, letter, number, position, &post.key)? {
-        return Ok(Posted { position, message: post.message.id.clone(), repeated: false });
+    let mut stored = insert(connection, letter, reach, &post.key)?;
+    if stored.is_none() && failpoint::is_without("dedup") {
+        stored = insert(connection, letter, reach, &format!("{}#{}", post.key, post.message.id))?;
     }
-    if failpoint::is_without("dedup") {
-        insert(connection, letter, number, position, &format!("{}#{position}", post.key))?;
-        return Ok(Posted { position, message: post.message.id.clone(), repeated: false });
-    }
-    // The key was used before, which is rare: the place goes back.
-    let back = match post.lane {
-        Lane::Mail => "UPDATE session SET mail_posted = mail_posted - 1 WHERE number = ?1",
-        Lane::Boundary => "UPDATE session SET boundary_posted = boundary_posted - 1 WHERE number = ?1",
-    };
-    connection.prepare_cached(back)?.execute([number])?;
-    let first = repeated(connection, number, &post.key)?;
-    first.ok_or_else(|| Error::Failed(format!("the key `{}` is used and not there", post.key)))
-}
-
-/// A session's row, and the next place of one of its lanes, which is taken by asking. None if
-/// there is no such session or no room.
-fn next_place(connection: &Connection, post: &Post, reach: Reach) -> Result<Option<(i64, u64)>, Error> {
-    let take = match post.lane {
+    let Some((number, position)) = stored else { return not_stored(connection, post, reach) };
+    let count = match post.lane {
         Lane::Mail => {
-            "UPDATE session SET mail_posted = mail_posted + 1
-             WHERE id = ?1 AND mail_posted - mail_taken < ?2 AND (deleted_at IS NULL OR ?3)
-             RETURNING number, mail_posted"
+            "UPDATE session SET mail_posted = ?2, user_at = coalesce(?3, user_at) WHERE number = ?1"
         }
         Lane::Boundary => {
-            "UPDATE session SET boundary_posted = boundary_posted + 1
-             WHERE id = ?1 AND boundary_posted - boundary_taken < ?2 AND (deleted_at IS NULL OR ?3)
-             RETURNING number, boundary_posted"
+            "UPDATE session SET boundary_posted = ?2, user_at = coalesce(?3, user_at) WHERE number = ?1"
         }
     };
-    let mut statement = connection.prepare_cached(take)?;
-    let mut rows = statement.query(params![
-        post.session.as_str(),
-        column::signed(post.capacity),
-        reach == Reach::Every
-    ])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some((row.get(0)?, column::unsigned(row.get(1)?))))
+    connection.prepare_cached(count)?.execute(params![number, position, spoken_at(&post.message)])?;
+    let position = column::unsigned(position);
+    Ok(Posted { position, message: post.message.id.clone(), repeated: false })
 }
 
-/// Says whether it was stored: a used key is not stored again.
+/// When a person said this; none if nobody did.
+fn spoken_at(message: &Message) -> Option<i64> {
+    matches!(message.origin, Origin::User | Origin::Connector { .. }).then_some(message.at.0)
+}
+
+/// Stores a message at the next place of its lane; says in which session's row and at which place.
+/// None if there is no such session, no room, or the key was used before: one statement, because
+/// almost always all is well.
 fn insert(
     connection: &Connection,
     letter: &Letter,
-    number: i64,
-    position: u64,
+    reach: Reach,
     key: &str,
-) -> Result<bool, Error> {
+) -> Result<Option<(i64, i64)>, Error> {
     let post = &letter.post;
-    let stored = connection
-        .prepare_cached(
+    let insert = match post.lane {
+        Lane::Mail => {
             "INSERT INTO inbox (session, lane, position, key, message_id, silent, message)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session, key) DO NOTHING",
-        )?
-        .execute(params![
-            number,
-            column::lane(post.lane),
-            column::signed(position),
-            key,
-            post.message.id.as_str(),
-            post.message.silent,
-            letter.text,
-        ])?;
-    Ok(stored == 1)
+             SELECT number, 'mail', mail_posted + 1, ?2, ?3, ?4, ?5 FROM session
+             WHERE id = ?1 AND mail_posted - mail_taken < ?6 AND (deleted_at IS NULL OR ?7)
+             ON CONFLICT (session, key) DO NOTHING RETURNING session, position"
+        }
+        Lane::Boundary => {
+            "INSERT INTO inbox (session, lane, position, key, message_id, silent, message)
+             SELECT number, 'boundary', boundary_posted + 1, ?2, ?3, ?4, ?5 FROM session
+             WHERE id = ?1 AND boundary_posted - boundary_taken < ?6 AND (deleted_at IS NULL OR ?7)
+             ON CONFLICT (session, key) DO NOTHING RETURNING session, position"
+        }
+    };
+    let parameters = params![
+        post.session.as_str(),
+        key,
+        post.message.id.as_str(),
+        post.message.silent,
+        letter.text,
+        column::signed(post.capacity),
+        reach == Reach::Every,
+    ];
+    let stored =
+        connection.prepare_cached(insert)?.query_row(parameters, |row| Ok((row.get(0)?, row.get(1)?)));
+    Ok(stored.optional()?)
 }
 
-/// Why there was no place: no such session, or a full lane. A used key has its place all the same.
-fn no_place(connection: &Connection, post: &Post, reach: Reach) -> Result<Posted, Error> {
+/// Why it was not stored: the key has its place already, there is no such session, or the lane is full.
+fn not_stored(connection: &Connection, post: &Post, reach: Reach) -> Result<Posted, Error> {
     let waiting = match post.lane {
         Lane::Mail => "SELECT number, mail_posted - mail_taken, deleted_at FROM session WHERE id = ?1",
         Lane::Boundary => {

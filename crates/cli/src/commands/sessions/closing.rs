@@ -46,6 +46,7 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
             full: None,
             files: Vec::new(),
             diff: None,
+            task: None,
         }));
         calls += 1;
     }
