@@ -27,14 +27,30 @@ pub(crate) enum Reach {
     Living,
 }
 
+/// A lane as a session's row counts it.
+struct Counted {
+    number: i64,
+    posted: u64,
+    taken: u64,
+}
+
 /// Gives a message the next place of its lane, or finds the one its key has already.
 pub(crate) fn post(connection: &Connection, letter: &Letter, reach: Reach) -> Result<Posted, Error> {
     let post = &letter.post;
-    let mut stored = insert(connection, letter, reach, &post.key)?;
-    if stored.is_none() && failpoint::is_without("dedup") {
-        stored = insert(connection, letter, reach, &format!("{}#{}", post.key, post.message.id))?;
+    let counted = count(connection, post, reach)?;
+    let (number, position) = (counted.number, counted.posted + 1);
+    let waiting = counted.posted.saturating_sub(counted.taken);
+    if waiting >= post.capacity {
+        return repeated(connection, number, &post.key)?.ok_or(Error::InboxFull(waiting));
     }
-    let Some((number, position)) = stored else { return not_stored(connection, post, reach) };
+    if !insert(connection, letter, (number, position), &post.key)? {
+        if !failpoint::is_without("dedup") {
+            let first = repeated(connection, number, &post.key)?;
+            return first
+                .ok_or_else(|| Error::Failed(format!("the key `{}` is used and not there", post.key)));
+        }
+        insert(connection, letter, (number, position), &format!("{}#{position}", post.key))?;
+    }
     let count = match post.lane {
         Lane::Mail => {
             "UPDATE session SET mail_posted = ?2, user_at = coalesce(?3, user_at) WHERE number = ?1"
@@ -43,8 +59,11 @@ pub(crate) fn post(connection: &Connection, letter: &Letter, reach: Reach) -> Re
             "UPDATE session SET boundary_posted = ?2, user_at = coalesce(?3, user_at) WHERE number = ?1"
         }
     };
-    connection.prepare_cached(count)?.execute(params![number, position, spoken_at(&post.message)])?;
-    let position = column::unsigned(position);
+    connection.prepare_cached(count)?.execute(params![
+        number,
+        column::signed(position),
+        spoken_at(&post.message)
+    ])?;
     Ok(Posted { position, message: post.message.id.clone(), repeated: false })
 }
 
@@ -53,59 +72,51 @@ fn spoken_at(message: &Message) -> Option<i64> {
     matches!(message.origin, Origin::User | Origin::Connector { .. }).then_some(message.at.0)
 }
 
-/// Stores a message at the next place of its lane; says in which session's row and at which place.
-/// None if there is no such session, no room, or the key was used before: one statement, because
-/// almost always all is well.
+/// The lane a message goes to, if there is such a session.
+fn count(connection: &Connection, post: &Post, reach: Reach) -> Result<Counted, Error> {
+    let counters = match post.lane {
+        Lane::Mail => {
+            "SELECT number, mail_posted, mail_taken FROM session WHERE id = ?1 AND (deleted_at IS NULL OR ?2)"
+        }
+        Lane::Boundary => {
+            "SELECT number, boundary_posted, boundary_taken FROM session
+             WHERE id = ?1 AND (deleted_at IS NULL OR ?2)"
+        }
+    };
+    connection
+        .prepare_cached(counters)?
+        .query_row(params![post.session.as_str(), reach == Reach::Every], |row| {
+            let (posted, taken) = (column::unsigned(row.get(1)?), column::unsigned(row.get(2)?));
+            Ok(Counted { number: row.get(0)?, posted, taken })
+        })
+        .optional()?
+        .ok_or_else(|| Error::NoSession(post.session.clone()))
+}
+
+/// Stores a message at a place; says whether it did: a used key is not stored again. Asking for the
+/// key beforehand would look for its place in the index twice.
 fn insert(
     connection: &Connection,
     letter: &Letter,
-    reach: Reach,
+    (number, position): (i64, u64),
     key: &str,
-) -> Result<Option<(i64, i64)>, Error> {
-    let post = &letter.post;
-    let insert = match post.lane {
-        Lane::Mail => {
+) -> Result<bool, Error> {
+    let message = &letter.post.message;
+    let stored = connection
+        .prepare_cached(
             "INSERT INTO inbox (session, lane, position, key, message_id, silent, message)
-             SELECT number, 'mail', mail_posted + 1, ?2, ?3, ?4, ?5 FROM session
-             WHERE id = ?1 AND mail_posted - mail_taken < ?6 AND (deleted_at IS NULL OR ?7)
-             ON CONFLICT (session, key) DO NOTHING RETURNING session, position"
-        }
-        Lane::Boundary => {
-            "INSERT INTO inbox (session, lane, position, key, message_id, silent, message)
-             SELECT number, 'boundary', boundary_posted + 1, ?2, ?3, ?4, ?5 FROM session
-             WHERE id = ?1 AND boundary_posted - boundary_taken < ?6 AND (deleted_at IS NULL OR ?7)
-             ON CONFLICT (session, key) DO NOTHING RETURNING session, position"
-        }
-    };
-    let parameters = params![
-        post.session.as_str(),
-        key,
-        post.message.id.as_str(),
-        post.message.silent,
-        letter.text,
-        column::signed(post.capacity),
-        reach == Reach::Every,
-    ];
-    let stored =
-        connection.prepare_cached(insert)?.query_row(parameters, |row| Ok((row.get(0)?, row.get(1)?)));
-    Ok(stored.optional()?)
-}
-
-/// Why it was not stored: the key has its place already, there is no such session, or the lane is full.
-fn not_stored(connection: &Connection, post: &Post, reach: Reach) -> Result<Posted, Error> {
-    let waiting = match post.lane {
-        Lane::Mail => "SELECT number, mail_posted - mail_taken, deleted_at FROM session WHERE id = ?1",
-        Lane::Boundary => {
-            "SELECT number, boundary_posted - boundary_taken, deleted_at FROM session WHERE id = ?1"
-        }
-    };
-    let found: Option<(i64, i64, Option<i64>)> = connection
-        .prepare_cached(waiting)?
-        .query_row([post.session.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    let reached = found.filter(|(_, _, deleted)| deleted.is_none() || reach == Reach::Every);
-    let (number, waiting, _) = reached.ok_or_else(|| Error::NoSession(post.session.clone()))?;
-    repeated(connection, number, &post.key)?.ok_or(Error::InboxFull(column::unsigned(waiting)))
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session, key) DO NOTHING",
+        )?
+        .execute(params![
+            number,
+            column::lane(letter.post.lane),
+            column::signed(position),
+            key,
+            message.id.as_str(),
+            message.silent,
+            letter.text,
+        ])?;
+    Ok(stored == 1)
 }
 
 fn repeated(connection: &Connection, number: i64, key: &str) -> Result<Option<Posted>, Error> {
@@ -151,9 +162,9 @@ pub(crate) fn waiting(
     while let Some(row) = rows.next()? {
         items.push(InboxItem {
             lane,
-            position: column::count(row, "position")?,
-            key: row.get("key")?,
-            message: serde_json::from_str(&row.get::<_, String>("message")?)?,
+            position: column::count(row, 0)?,
+            key: row.get(1)?,
+            message: serde_json::from_str(row.get_ref(2)?.as_str().unwrap_or_default())?,
         });
     }
     if items.is_empty() {
