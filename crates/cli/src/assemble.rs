@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ModelChoice, PermissionMode};
-use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock};
+use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock, delegation};
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, Toolset};
 
@@ -64,7 +64,7 @@ impl Plan {
 
 /// The tools there are.
 pub fn tools(processes: &Arc<Processes>) -> Toolset {
-    rooftree_tools::builtin(processes.clone())
+    delegation::tools::added_to(&rooftree_tools::builtin(processes.clone()))
 }
 
 /// The runtime counts whole seconds, and none of them would mean no limit.

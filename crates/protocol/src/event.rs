@@ -4,7 +4,7 @@
 //! Ephemeral ones (deltas, progress, queue news) carry no number and are never
 //! stored: whoever misses them misses nothing that cannot be read later.
 
-use std::{fmt, path::PathBuf};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,8 @@ use crate::{
     Problem, Repeat, RunId, SessionId, Timestamp, Todo, ToolCall, ToolKind, Usage, command::Answer,
     tool_call::FileNote,
 };
+
+pub use crate::run::{RunMode, RunStatus};
 
 /// The version of the envelope and of everything in it.
 pub const VERSION: u32 = 1;
@@ -331,28 +333,6 @@ pub enum ClearReason {
     Emergency,
 }
 
-/// What started a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RunMode {
-    /// A person.
-    Main,
-    /// Another agent that waits.
-    Foreground,
-    /// Another agent that waits for several.
-    Parallel,
-    /// Another agent that does not wait.
-    Background,
-    /// A branched-off session's first message.
-    Fork,
-    /// A schedule.
-    Scheduled,
-    /// A chat.
-    Connector,
-    /// Something taken in at a boundary while nobody was running.
-    Woken,
-}
-
 /// What a run can wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -367,40 +347,6 @@ pub enum WaitReason {
     RateLimit,
     /// The provider, which failed and will be asked again.
     Retry,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    /// The agent said it is done.
-    Completed,
-    /// Something it could not get around.
-    Failed,
-    /// Somebody stopped it.
-    Cancelled,
-    /// It used up its turns.
-    MaxTurns,
-    /// It used up its money.
-    Budget,
-    /// It used up its time.
-    TimedOut,
-    /// It was cut off and will not be resumed.
-    Interrupted,
-}
-
-impl fmt::Display for RunStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::MaxTurns => "max_turns",
-            Self::Budget => "budget",
-            Self::TimedOut => "timed_out",
-            Self::Interrupted => "interrupted",
-        })
-    }
 }
 
 /// Everything about a run's end.
@@ -570,6 +516,9 @@ pub struct TaskNote {
     /// What it cost, with everything it delegated, if it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// US dollars set aside for it while it is at work, if money is bounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// Whether the answer is one that was given before to the same question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,

@@ -5,6 +5,7 @@
 
 pub mod command;
 pub mod definition;
+pub mod effect;
 pub mod error;
 pub mod event;
 pub mod ids;
@@ -12,6 +13,7 @@ pub mod limits;
 pub mod mandate;
 pub mod message;
 pub mod model_choice;
+pub mod run;
 pub mod scope;
 pub mod session;
 pub mod time;

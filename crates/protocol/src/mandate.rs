@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ModelChoice, ParentCall, PermissionMode, RunId, SessionId, event::RunMode};
+use crate::{ModelChoice, ParentCall, PermissionMode, RunId, SessionId, run::RunMode};
 
 /// What one delegated run may do, and whose work it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,9 +38,6 @@ pub struct Mandate {
     /// US dollars it may cost, if that is bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
-    /// US dollars everything below the root may cost together, if that is bounded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub root_cost_usd: Option<f64>,
     /// How thorough it should be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thoroughness: Option<Thoroughness>,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{BlobId, CallId, Mandate, MessageId, RunId, RunStatus, SessionId, Timestamp, Usage};
+use crate::{BlobId, CallId, Mandate, MessageId, RunId, SessionId, Timestamp, Usage, run::RunStatus};
 
 /// A message to a session. Content and context only: where an answer goes is not its business.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

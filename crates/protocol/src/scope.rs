@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Effect;
+use crate::effect::Effect;
 
 /// Allowed and denied names, as globs compared without case. Absent is not the same as empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

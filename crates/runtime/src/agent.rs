@@ -15,18 +15,18 @@ mod limits;
 mod listen;
 mod patience;
 mod permission;
-mod prompt;
+pub(crate) mod prompt;
 mod recovery;
 mod result;
 mod run;
 mod run_view;
 mod settle;
 mod take;
-mod task;
+pub(crate) mod task;
 #[cfg(test)]
 mod testing;
 mod window;
-mod wording;
+pub(crate) mod wording;
 
 use std::{sync::Arc, time::Duration};
 

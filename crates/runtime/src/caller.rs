@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Above, Mandate, ModelChoice, RunId, Session, event::TaskNote};
+use rooftree_protocol::{Above, Mandate, ModelChoice, RunId, Session};
 use rooftree_tools::{Policy, ToolContext};
 
 use crate::{kit::Kit, world::World};
@@ -22,8 +22,6 @@ pub(crate) struct Caller {
     pub(crate) reply_at: u64,
     /// How many runs that reply delegates to.
     pub(crate) delegations: usize,
-    /// Tasks it has started whose end it has not been told.
-    pub(crate) tasks: Vec<TaskNote>,
     /// US dollars it may still spend, if that is bounded.
     pub(crate) money_left: Option<f64>,
 }

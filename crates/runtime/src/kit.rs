@@ -9,9 +9,9 @@ use rooftree_protocol::{AgentDefinition, Limits, Mandate, Problem, Scope, ToolSp
 use rooftree_tools::Toolset;
 
 /// Tools that an agent at the end of a chain of delegations does not have.
-const ONLY_ABOVE: [&str; 2] = ["Task", "ListAgents"];
+pub(crate) const ONLY_ABOVE: [&str; 4] = ["Task", "ListAgents", "TaskOutput", "TaskList"];
 /// Tools that talk to a person, which only the first agent of a chain does.
-const ONLY_FIRST: [&str; 1] = ["AskUser"];
+pub(crate) const ONLY_FIRST: [&str; 1] = ["AskUser"];
 
 /// A definition, ready to be worked with.
 pub(crate) struct Kit {
@@ -37,7 +37,8 @@ impl Kit {
         // A fork is told of the same tools as the session it branched off: what the provider has
         // read already stays good. Those it may not use are refused when it calls them.
         let is_fork = mandate.is_some_and(|mandate| mandate.mode == RunMode::Fork);
-        let specs = if is_fork { own.specs() } else { toolset.specs() };
+        let told = if is_fork { &own } else { &toolset };
+        let specs = told.specs_in(definition.source.dialect);
         Self { name: definition.name.as_str().into(), specs, definition, limits, toolset }
     }
 }

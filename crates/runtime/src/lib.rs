@@ -6,10 +6,12 @@
 #![warn(missing_docs)]
 
 mod agent;
+mod answers;
 mod bus;
 mod caller;
 pub mod clock;
 pub mod definitions;
+pub mod delegation;
 mod error;
 mod governor;
 mod handle;
@@ -22,7 +24,7 @@ mod signals;
 mod tasks;
 mod world;
 
-pub use agent::history::History;
+pub use agent::{history::History, wording::user_parts as worded};
 pub use bus::{Filter, Subscription};
 pub use clock::{Clock, SystemClock};
 pub use definitions::Definitions;

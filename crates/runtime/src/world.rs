@@ -14,6 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Clock, Definitions,
+    answers::Answers,
     bus::Bus,
     governor::Governor,
     kit::{Kit, Kits},
@@ -81,6 +82,8 @@ pub(crate) struct World {
     pub(crate) crew: TaskTracker,
     /// Who waits for which delegated run.
     pub(crate) replies: Replies,
+    /// Answers that may be given again.
+    pub(crate) answers: Answers,
     /// What agents want done with other sessions than their own.
     pub(crate) errands: mpsc::UnboundedSender<Errand>,
 }
@@ -134,7 +137,8 @@ impl World {
             Some(mandate) => {
                 let turns = mandate.max_turns.or(definition.max_turns);
                 limits.max_turns = turns.unwrap_or(limits.child_turns);
-                limits.max_cost_usd = mandate.max_cost_usd.or(limits.max_cost_usd);
+                let costs = [mandate.max_cost_usd, limits.max_cost_usd];
+                limits.max_cost_usd = costs.into_iter().flatten().reduce(f64::min);
             }
         }
         if let Some(limit) = options.run_timeout {

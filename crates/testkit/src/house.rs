@@ -87,6 +87,18 @@ impl Plan {
         self
     }
 
+    /// With these tools and those that ask other agents.
+    pub fn delegating(mut self, tools: Toolset) -> Self {
+        self.tools = rooftree_runtime::delegation::tools::added_to(&tools);
+        self
+    }
+
+    /// With one more agent.
+    pub fn agent(mut self, definition: rooftree_protocol::AgentDefinition) -> Self {
+        self.definitions = self.definitions.with(definition);
+        self
+    }
+
     /// In this permission mode, with somebody to ask.
     pub fn asking(mut self, mode: PermissionMode) -> Self {
         self.policy.mode = mode;
@@ -254,6 +266,14 @@ impl House {
     /// Everything in a session's journal.
     pub async fn events(&self, session: &SessionId) -> Vec<Event> {
         self.handle.store().events(session, 0, 100_000).await.expect("the journal can be read")
+    }
+
+    /// The sessions another one delegated to, oldest first.
+    pub async fn children(&self, session: &SessionId) -> Vec<rooftree_protocol::Session> {
+        let filter = rooftree_store::SessionFilter { parent: Some(session.clone()), ..Default::default() };
+        let mut children = self.handle.store().sessions(filter).await.expect("sessions can be listed");
+        children.sort_by(|a, b| (a.created_at, &a.agent, &a.id).cmp(&(b.created_at, &b.agent, &b.id)));
+        children
     }
 
     /// What happened, one line each.

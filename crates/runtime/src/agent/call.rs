@@ -67,7 +67,6 @@ fn caller(agent: &Agent, one: &Prepared) -> Option<Arc<dyn std::any::Any + Send 
         mandate: agent.mandate.clone(),
         reply_at: agent.history.reply_at(),
         delegations: agent.history.open_calls().filter(asks).count(),
-        tasks: agent.history.tasks().to_vec(),
         money_left: super::budget::left(agent),
     }))
 }

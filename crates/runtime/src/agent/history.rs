@@ -4,11 +4,11 @@
 //! that was not fold to the same history.
 //! Invariant: in `messages()` every call has exactly one result, right after its reply.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use rooftree_protocol::{
-    BlobId, CallId, Event, EventBody, Lane, Origin, Outcome, Part, PermissionId, Repeat, RunId, Timestamp,
-    Todo, ToolCall, ToolResult, Usage,
+    BlobId, CallId, Event, EventBody, Lane, Limits, Origin, Outcome, Part, PermissionId, Repeat, RunId,
+    Timestamp, Todo, ToolCall, ToolResult, Usage,
     event::{ClearReason, Compaction, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, WaitReason},
 };
 use rooftree_providers::ModelMessage;
@@ -39,6 +39,8 @@ pub struct History {
     tasks: Vec<TaskNote>,
     /// Tasks of whose end a call has told, while the inbox may still hold it.
     told: Vec<RunId>,
+    /// Tasks of whose end the conversation knows.
+    heard: BTreeSet<RunId>,
 }
 
 /// The last message taken from each lane.
@@ -182,6 +184,13 @@ impl History {
         self.messages.len() > 1
     }
 
+    /// Whether the run has used up its turns and has one more, to say how far it got: whoever
+    /// delegated it reads nothing else.
+    pub fn has_last_word(&self, limits: &Limits) -> bool {
+        let is_at_the_end = |run: &RunView| run.mandate.is_some() && run.turns == limits.max_turns;
+        self.run.as_ref().is_some_and(is_at_the_end)
+    }
+
     /// Whether the last thing said is what tools answered.
     pub fn ends_with_results(&self) -> bool {
         matches!(self.messages.last().map(Arc::as_ref), Some(ModelMessage::Results(_)))
@@ -228,7 +237,8 @@ impl History {
     fn clear(&mut self) {
         let (run, taken, reply_at) = (self.run.take(), self.taken, self.reply_at);
         let (tasks, told) = (std::mem::take(&mut self.tasks), std::mem::take(&mut self.told));
-        *self = Self { run, taken, reply_at, tasks, told, ..Self::default() };
+        let heard = std::mem::take(&mut self.heard);
+        *self = Self { run, taken, reply_at, tasks, told, heard, ..Self::default() };
     }
 
     /// Forgets everything but the last request.
@@ -317,19 +327,22 @@ impl History {
         match task.status {
             None if self.tasks.iter().all(|known| known.task != task.task) => self.tasks.push(task.clone()),
             None => {}
-            Some(_) => {
-                self.told.push(task.task.clone());
-                self.hear_of_end(&task.task, task.usage);
-            }
+            Some(_) if self.hear_of_end(&task.task, task.usage) => self.told.push(task.task.clone()),
+            Some(_) => {}
         }
     }
 
     /// A task has ended: nothing is owed any more, and its cost is known.
-    fn hear_of_end(&mut self, task: &RunId, usage: Option<Usage>) {
+    /// Says whether that is new.
+    fn hear_of_end(&mut self, task: &RunId, usage: Option<Usage>) -> bool {
         self.tasks.retain(|known| known.task != *task);
+        if !self.heard.insert(task.clone()) {
+            return false;
+        }
         if let (Some(run), Some(usage)) = (&mut self.run, usage) {
             run.delegated += usage;
         }
+        true
     }
 
     /// Ends the last reply's calls: those without a result get one with these words.

@@ -5,7 +5,8 @@
 
 use std::{path::Path, sync::Arc};
 
-use rooftree_providers::{Request, ToolChoice, Workplace};
+use rooftree_protocol::Part;
+use rooftree_providers::{ModelMessage, Request, ToolChoice, Workplace};
 
 use super::{Agent, window};
 use crate::{kit::Kit, world::World};
@@ -14,7 +15,7 @@ use crate::{kit::Kit, world::World};
 const MAX_OUTPUT: u64 = 32_000;
 
 /// The system prompt for a definition at work in a directory.
-pub(super) fn system(_world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
+pub(crate) fn system(_world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
     let prompt = kit.definition.prompt.trim();
     let platform = std::env::consts::OS;
     format!("{prompt}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display())
@@ -24,14 +25,15 @@ pub(super) fn system(_world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
 
 /// The next question to the model.
 pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt: u32) -> Request {
+    let is_last_word = agent.history.has_last_word(&agent.kit.limits);
     Request {
         model: model.choice.model.clone(),
         effort: model.choice.effort,
         agent: agent.kit.name.clone(),
         system: agent.system.clone(),
-        messages: agent.history.messages(),
+        messages: if is_last_word { with_last_word(agent) } else { agent.history.messages() },
         tools: agent.kit.specs.clone(),
-        tool_choice: ToolChoice::Auto,
+        tool_choice: if is_last_word { ToolChoice::Nothing } else { ToolChoice::Auto },
         schema: None,
         max_output: model.output.map(|most| most.min(MAX_OUTPUT)),
         media: agent.media.clone(),
@@ -39,6 +41,15 @@ pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt:
         attempt,
         workplace: Arc::new(Workplace { directory: agent.session.cwd.clone(), mode: agent.policy.mode }),
     }
+}
+
+/// The conversation, and that it is time to come to an end.
+fn with_last_word(agent: &Agent) -> Arc<Vec<Arc<ModelMessage>>> {
+    let words = "You have used all your turns and can use no more tools. Say now what you found, what you did and \
+                 what is left to do.";
+    let mut messages = agent.history.messages();
+    Arc::make_mut(&mut messages).push(Arc::new(ModelMessage::User(vec![Part::text(words)])));
+    messages
 }
 
 /// Estimated tokens of that question.

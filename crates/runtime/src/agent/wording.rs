@@ -6,7 +6,7 @@
 use rooftree_protocol::{Message, Origin, Part};
 
 /// What the model reads of a message.
-pub(crate) fn user_parts(message: &Message) -> Vec<Part> {
+pub fn user_parts(message: &Message) -> Vec<Part> {
     let mut parts: Vec<Part> = message.parts.iter().map(|part| worded(part, message)).collect();
     if let Some(context) = &message.context {
         parts.insert(0, Part::text(inert(context)));
@@ -59,7 +59,8 @@ fn inert(text: &str) -> String {
     while let Some(at) = rest.find('<') {
         let (before, tag) = rest.split_at(at);
         out.push_str(before);
-        let name = tag.trim_start_matches(['<', '/', ' ', '\t', '\n', '\r']);
+        // Whatever a reader may skip, on a screen or in a tokenizer, is skipped here too.
+        let name = tag.trim_start_matches(|c: char| !c.is_alphanumeric());
         let ours = name.get(..TAG.len()).is_some_and(|start| start.eq_ignore_ascii_case(TAG));
         out.push_str(if ours { "&lt;" } else { "<" });
         rest = tag.get(1..).unwrap_or_default();

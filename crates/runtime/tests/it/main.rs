@@ -5,6 +5,7 @@
 mod budget;
 mod cancel;
 mod compaction;
+mod delegation;
 mod limits;
 mod order;
 mod parallel;
