@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Identity, Kept, child::Child, kill};
+use crate::{Ending, Identity, Kept, child::Child, kill};
 
 pub use streamed::Streamed;
 
@@ -35,19 +35,6 @@ pub struct Bounds {
     pub time: Option<Duration>,
     /// How many bytes of its output are kept, half from each end.
     pub output: usize,
-}
-
-/// How a program ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// By itself, with this code.
-    Exited(i32),
-    /// By a signal from elsewhere.
-    Signalled(i32),
-    /// Its time was over and it was killed.
-    TimedOut,
-    /// It was stopped on request.
-    Cancelled,
 }
 
 /// A program that ended, and what it wrote.

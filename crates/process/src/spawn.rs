@@ -1,10 +1,8 @@
 //! Starts one program: own group, clean environment, its output as one stream or as two.
 
 use std::{
-    ffi::OsString,
     io,
     os::fd::OwnedFd,
-    path::PathBuf,
     sync::{
         LazyLock,
         atomic::{AtomicU64, Ordering},
@@ -15,37 +13,12 @@ use nix::unistd::Pid;
 use tokio::{io::AsyncWriteExt, net::unix::pipe, sync::oneshot};
 
 use crate::{
-    Environment, Error, Identity, Process, Streamed,
+    Error, Identity, Input, Process, Spawn, Streamed,
     child::{Child, Leader},
     clone,
     plan::{Outlets, Plan},
     spawner,
 };
-
-/// What to start.
-#[derive(Clone, Debug)]
-pub struct Spawn {
-    /// A path, or a name looked up in PATH.
-    pub program: OsString,
-    /// Its arguments.
-    pub args: Vec<OsString>,
-    /// Where it runs.
-    pub cwd: PathBuf,
-    /// What it finds in its environment.
-    pub environment: Environment,
-    /// What it can read.
-    pub input: Input,
-}
-
-/// What a program reads from its standard input.
-#[derive(Clone, Debug, Default)]
-pub enum Input {
-    /// Nothing: it ends at once.
-    #[default]
-    Nothing,
-    /// These bytes, then the end.
-    Bytes(Vec<u8>),
-}
 
 /// Starts a program. Its standard output and error are one stream, in the order written.
 ///

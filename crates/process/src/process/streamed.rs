@@ -10,8 +10,8 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{Ending, Finished, LAST_OUTPUT, Process};
-use crate::{Identity, Kept, kill};
+use super::{Finished, LAST_OUTPUT, Process};
+use crate::{Ending, Identity, Kept, kill};
 
 /// How many bytes of standard error are kept, half from each end.
 const ERROR_BYTES: usize = 16 * 1024;
