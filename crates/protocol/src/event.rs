@@ -379,6 +379,9 @@ pub struct RunEnd {
     /// What the runs it delegated to cost, not in `usage`.
     #[serde(default)]
     pub delegated: Usage,
+    /// What it changed in a working copy of its own, which is still to be brought in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Box<WorkspaceNote>>,
     /// Whether what it says it did was checked, and found to be so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
@@ -388,6 +391,23 @@ pub struct RunEnd {
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Problem>,
+}
+
+/// What a run changed in a working copy of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspaceNote {
+    /// Where the copy is.
+    pub root: PathBuf,
+    /// The branch its work is on, if there is git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit it started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// What changed, to read; or why that cannot be said.
+    pub diffstat: String,
+    /// The files that changed.
+    pub files: Vec<PathBuf>,
 }
 
 /// A call that was refused.

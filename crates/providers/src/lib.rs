@@ -7,6 +7,7 @@ pub mod anthropic;
 pub mod cassette;
 pub mod catalog;
 pub mod compatible;
+pub mod embeddings;
 pub mod error;
 pub mod external;
 pub mod external_agent;

@@ -9,6 +9,7 @@ mod bounds;
 mod cache;
 mod dialect;
 mod inherit;
+mod isolation;
 mod request;
 mod target;
 pub mod tools;
@@ -17,11 +18,12 @@ mod wait;
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Message, MessageId, Origin, Part, RunId, SessionId,
+    Mandate, Message, MessageId, Origin, Part, RunId, SessionId,
     event::{RunEnd, RunMode, TaskNote},
 };
 use rooftree_store::{NewSessionRow, Post, TaskRow, TaskStatus};
 use rooftree_tools::{ToolContext, ToolOutput};
+use serde_json::{Map, Value};
 
 use self::{
     answer::Failure,
@@ -94,6 +96,8 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     let call = &context.call;
     let asking = Asking { definition: &definition, request, target: &target, call, mode };
     let mandate = inherit::mandate(caller, &asking)?;
+    let workspace = isolation::provision(caller, &asking, &mandate).await?;
+    let mandate = Mandate { workspace: workspace.as_ref().and_then(isolation::written), ..mandate };
     let question = cache::Question::of(caller, &asking, &mandate);
     if let Some(question) = &question
         && let Some((note, end)) = question.known(caller).await
@@ -114,7 +118,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         agent: definition.name.clone(),
         is_new: matches!(target, Target::New(_) | Target::Fork { .. }),
     };
-    let row = started(caller, request, &asked);
+    let row = started(caller, request, &asked, mandate.workspace.clone());
     let message = Message {
         mandate: Some(Box::new(mandate)),
         ..Message::new(
@@ -137,7 +141,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         capacity: limits.inbox,
     };
     // Queued one after the other: what follows finds what went before, and a crash takes the tail.
-    let opened = target.open(world);
+    let opened = target.working_in(workspace.map(|workspace| workspace.cwd)).open(world);
     world.store().put_task(row).later();
     let posted = world.store().post(post);
     let _ = world.errands.send(Errand::Wake(asked.session.clone()));
@@ -164,7 +168,9 @@ fn mode(caller: &Caller, request: &Request) -> RunMode {
     }
 }
 
-fn started(caller: &Caller, request: &Request, asked: &Asked) -> TaskRow {
+fn started(caller: &Caller, request: &Request, asked: &Asked, workspace: Option<Value>) -> TaskRow {
+    let mut data = Map::from_iter([("agent".to_owned(), asked.agent.clone().into())]);
+    data.extend(workspace.map(|workspace| ("workspace".to_owned(), workspace)));
     TaskRow {
         id: asked.task.to_string(),
         session: caller.session.id.clone(),
@@ -176,7 +182,7 @@ fn started(caller: &Caller, request: &Request, asked: &Asked) -> TaskRow {
         started_at: caller.world.now(),
         ended_at: None,
         child: Some(asked.session.clone()),
-        data: [("agent".to_owned(), asked.agent.clone().into())].into_iter().collect(),
+        data,
     }
 }
 

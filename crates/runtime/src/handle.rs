@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Command, EventBody, SessionId,
+    AgentDefinition, Command, EventBody, SessionId,
     command::{Address, Delivery, Reply},
 };
 use rooftree_store::{NewSessionRow, Posted, SessionPatch, Store};
@@ -48,7 +48,10 @@ impl Handle {
                 self.router.wake(&session.id, Signal::Mail);
                 Ok(Reply::Session(Box::new(session)))
             }
-            Command::Fork { session, at, name } => self.fork(&session, at, name).await,
+            Command::Fork { session, at, name, agent } => {
+                let agent = agent.map(|agent| self.world.options.definitions.find(&agent)).transpose()?;
+                self.fork(&session, at, name, agent).await
+            }
             Command::Rename { session, name } => {
                 self.patch(&session, SessionPatch { name: Some(name), ..SessionPatch::default() }).await
             }
@@ -124,13 +127,20 @@ impl Handle {
         Ok(Reply::Accepted { session: session.id, message, position, repeated })
     }
 
-    async fn fork(&self, from: &SessionId, at: Option<u64>, name: Option<String>) -> Result<Reply, Error> {
+    /// A branch of a session, for the same agent or handed over to another one.
+    async fn fork(
+        &self,
+        from: &SessionId,
+        at: Option<u64>,
+        name: Option<String>,
+        agent: Option<Arc<AgentDefinition>>,
+    ) -> Result<Reply, Error> {
         let parent = self.router.by_id(from).await?;
         let new = NewSessionRow {
             id: SessionId::from_entropy(self.world.entropy()),
-            agent: parent.agent.clone(),
+            model: parent.model.clone().filter(|_| agent.is_none()),
+            agent: agent.map_or_else(|| parent.agent.clone(), |agent| agent.name.clone()),
             name,
-            model: parent.model.clone(),
             cwd: parent.cwd.clone(),
             parent: None,
             connector_key: None,

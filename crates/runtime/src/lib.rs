@@ -17,11 +17,14 @@ mod governor;
 mod handle;
 mod inbox;
 mod kit;
+pub mod memory;
+pub mod remember;
 mod replies;
 mod router;
 mod runtime;
 mod signals;
 mod tasks;
+pub mod workspace;
 mod world;
 
 pub use agent::{history::History, wording::user_parts as worded};

@@ -18,7 +18,9 @@ use crate::{
     bus::Bus,
     governor::Governor,
     kit::{Kit, Kits},
+    memory::Shelves,
     replies::Replies,
+    workspace,
 };
 
 /// How long a claim lives without being renewed.
@@ -63,6 +65,10 @@ pub struct Options {
     pub max_cost_usd: Option<f64>,
     /// How deep delegation goes, instead of what definitions say.
     pub depth: Option<u32>,
+    /// Where agents remember what does not belong to a project.
+    pub memory: Shelves,
+    /// Where working copies of children are kept.
+    pub workspaces: workspace::Place,
     /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
     pub naming: Naming,
 }

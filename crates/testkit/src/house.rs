@@ -154,6 +154,12 @@ impl Plan {
             run_timeout: self.run_timeout,
             max_cost_usd: self.max_cost_usd,
             depth: self.depth,
+            workspaces: rooftree_runtime::workspace::Place {
+                directory: directory.path().join("workspaces"),
+                copy_limit_bytes: 10_000_000,
+                copy_limit_files: 1_000,
+            },
+            memory: rooftree_runtime::memory::Shelves { user: Some(directory.path().join("memory")) },
             naming: Arc::new(|name| name.parse()),
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }

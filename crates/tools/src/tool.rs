@@ -42,6 +42,11 @@ pub trait Tool: Send + Sync {
     /// Its family.
     fn kind(&self) -> ToolKind;
 
+    /// Whether it must know who calls; only tools of the runtime can tell.
+    fn needs_caller(&self) -> bool {
+        self.kind() == ToolKind::Delegate
+    }
+
     /// Turns what a model wrote, under the name it used, into canonical arguments;
     /// says in words for the model what is wrong with them.
     fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String>;

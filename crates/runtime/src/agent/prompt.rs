@@ -9,16 +9,19 @@ use rooftree_protocol::Part;
 use rooftree_providers::{ModelMessage, Request, ToolChoice, Workplace};
 
 use super::{Agent, window};
-use crate::{kit::Kit, world::World};
+use crate::{kit::Kit, memory, world::World};
 
 /// Tokens a reply may have: plenty for any turn, and no provider sets more aside for it.
 const MAX_OUTPUT: u64 = 32_000;
 
 /// The system prompt for a definition at work in a directory.
-pub(crate) fn system(_world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
+pub(crate) fn system(world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
     let prompt = kit.definition.prompt.trim();
     let platform = std::env::consts::OS;
-    format!("{prompt}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display())
+    let shelves = &world.options.memory;
+    let memory = memory::excerpt(&kit.definition, shelves, cwd, kit.limits.memory_bytes);
+    let memory = memory.map(|memory| format!("\n\n# What you remember\n\n{memory}")).unwrap_or_default();
+    format!("{prompt}{memory}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display())
         .trim()
         .into()
 }

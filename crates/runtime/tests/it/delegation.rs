@@ -9,6 +9,7 @@ mod foreground;
 mod forks;
 mod messages;
 mod rights;
+mod workspaces;
 
 use rooftree_protocol::{AgentDefinition, Effect};
 use rooftree_providers::scripted::{Call, Entry, call};
