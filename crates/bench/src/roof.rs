@@ -57,6 +57,7 @@ impl Roof {
             run_timeout: None,
             max_cost_usd: None,
             depth: None,
+            verifiers: Default::default(),
             workspaces: rooftree_runtime::workspace::Place {
                 directory: directory.join("workspaces"),
                 copy_limit_bytes: 0,

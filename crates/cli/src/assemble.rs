@@ -79,6 +79,7 @@ impl Plan {
             run_timeout: wishes.timeout.or(settings.timeout).map(in_whole_seconds),
             max_cost_usd: wishes.max_cost.or(settings.max_cost),
             depth: None,
+            verifiers: Default::default(),
             memory,
             workspaces,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),

@@ -108,6 +108,9 @@ pub enum EventBody {
         #[serde(rename = "for")]
         reason: WaitReason,
     },
+    /// The work of the run was checked.
+    #[serde(rename = "run.verified")]
+    RunVerified(Verdict),
     /// The run ended. The only terminal event there is.
     #[serde(rename = "run.completed")]
     RunCompleted(RunEnd),
@@ -259,6 +262,7 @@ impl EventBody {
             Self::RunStarted { .. } => "run.started",
             Self::RunWaiting { .. } => "run.waiting",
             Self::RunResumed { .. } => "run.resumed",
+            Self::RunVerified(_) => "run.verified",
             Self::RunCompleted(_) => "run.completed",
             Self::MessageUser { .. } => "message.user",
             Self::MessageDelta { .. } => "message.delta",
@@ -289,6 +293,32 @@ impl EventBody {
                 | Self::ContextUsage { .. }
         )
     }
+}
+
+/// What the verifiers of an agent found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// How often the work of this run has been checked, this time included.
+    pub attempt: u32,
+    /// Whether all of them found it good.
+    pub passed: bool,
+    /// Whether the work is given back.
+    pub again: bool,
+    /// What each of them said.
+    pub reports: Vec<Report>,
+    /// What judging cost.
+    pub usage: Usage,
+}
+
+/// What one verifier said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// Which one.
+    pub name: String,
+    /// Whether it found the work good.
+    pub passed: bool,
+    /// In its words.
+    pub said: String,
 }
 
 /// How a context was made smaller.

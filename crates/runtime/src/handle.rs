@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rooftree_protocol::{
     AgentDefinition, Command, EventBody, SessionId,
-    command::{Delivery, Reply},
+    command::{Address, Delivery, Reply},
 };
 use rooftree_store::{NewSessionRow, Posted, SessionPatch, Store};
 
@@ -31,7 +31,14 @@ impl Handle {
         }
         match command {
             Command::Post { to, parts, origin, key, delivery } => {
-                let meant = self.router.resolve(to).await?;
+                let seen = match &to {
+                    Address::Id { id } => self.router.seen(id, delivery),
+                    _ => None,
+                };
+                let meant = match seen {
+                    Some(session) => Meant::Seen(session),
+                    None => self.router.resolve(to).await?,
+                };
                 let capacity = self.world.kit(meant.agent(), None)?.limits.inbox;
                 let letter = Letter { session: meant.id().clone(), parts, origin, key, delivery, capacity };
                 self.accept(meant, letter).await
@@ -96,11 +103,19 @@ impl Handle {
         let delivery = letter.delivery;
         let post = inbox::post(&self.world, letter);
         let (lane, id) = (post.lane, post.session.clone());
+        let is_certain = !matches!(meant, Meant::Seen(_));
         let opened = meant.open(&**self.world.store());
-        let posted = self.world.store().post(post);
-        let is_roused = delivery != Delivery::Silent && self.router.rouse(&id);
+        let posted = self.world.store().post_to_living(post);
+        let is_roused = is_certain && delivery != Delivery::Silent && self.router.rouse(&id);
         let session = opened.await?;
-        let Posted { message, position, repeated } = posted.await?;
+        let Posted { message, position, repeated } = match posted.await {
+            // Deleted since it was last looked at: looking again says so, and what to do about it.
+            Err(rooftree_store::Error::NoSession(_)) => {
+                self.router.by_id(&id).await?;
+                return Err(rooftree_store::Error::NoSession(id).into());
+            }
+            other => other?,
+        };
         self.world.mention(
             &session,
             None,

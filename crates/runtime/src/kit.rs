@@ -5,7 +5,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rooftree_protocol::{AgentDefinition, Limits, Mandate, Problem, Scope, ToolSpec, event::RunMode};
+use rooftree_protocol::{
+    AgentDefinition, Limits, Mandate, Problem, Scope, ToolSpec, Verifier, event::RunMode,
+};
 use rooftree_tools::Toolset;
 
 /// Tools that an agent at the end of a chain of delegations does not have.
@@ -23,6 +25,8 @@ pub(crate) struct Kit {
     pub(crate) limits: Limits,
     pub(crate) toolset: Toolset,
     pub(crate) specs: Arc<[ToolSpec]>,
+    /// What checks its work, by name.
+    pub(crate) verifiers: Vec<(String, Verifier)>,
 }
 
 impl Kit {
@@ -42,7 +46,8 @@ impl Kit {
         let is_fork = mandate.is_some_and(|mandate| mandate.mode == RunMode::Fork);
         let told = if is_fork { &own } else { &toolset };
         let specs = told.specs_in(definition.source.dialect);
-        Self { name: definition.name.as_str().into(), specs, definition, limits, toolset }
+        let (name, verifiers) = (definition.name.as_str().into(), Vec::new());
+        Self { name, specs, definition, limits, toolset, verifiers }
     }
 }
 

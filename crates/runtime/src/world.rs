@@ -1,10 +1,10 @@
 //! What all agents of one runtime have in common: where they remember, think, act and tell time.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
     AgentDefinition, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, PermissionMode, Problem,
-    RunId, Session, SessionId, Timestamp, event,
+    RunId, Session, SessionId, Timestamp, Verifier, event,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
@@ -71,6 +71,8 @@ pub struct Options {
     pub memory: Shelves,
     /// Where working copies of children are kept.
     pub workspaces: workspace::Place,
+    /// What can check work, by name.
+    pub verifiers: BTreeMap<String, Verifier>,
     /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
     pub naming: Naming,
 }
@@ -129,7 +131,11 @@ impl World {
         }
         self.kits.of(&key, || {
             let limits = self.limits(&definition, mandate);
-            Ok(Kit::new(definition.clone(), limits, &self.options.tools, mandate))
+            let named = definition.verifiers.iter();
+            let known =
+                named.filter_map(|name| Some((name.clone(), self.options.verifiers.get(name)?.clone())));
+            let kit = Kit::new(definition.clone(), limits, &self.options.tools, mandate);
+            Ok(Kit { verifiers: known.collect(), ..kit })
         })
     }
 

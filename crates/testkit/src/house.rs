@@ -53,6 +53,8 @@ pub struct Plan {
     pub max_cost_usd: Option<f64>,
     /// How deep delegation goes.
     pub depth: Option<u32>,
+    /// What can check work.
+    pub verifiers: std::collections::BTreeMap<String, rooftree_protocol::Verifier>,
     /// What the model costs.
     pub price: Option<Price>,
     /// The agents there are.
@@ -79,6 +81,7 @@ impl Plan {
             max_cost_usd: None,
             price: None,
             depth: None,
+            verifiers: Default::default(),
             definitions: Definitions::builtin(),
             surroundings: Arc::default(),
         }
@@ -158,6 +161,7 @@ impl Plan {
             run_timeout: self.run_timeout,
             max_cost_usd: self.max_cost_usd,
             depth: self.depth,
+            verifiers: self.verifiers,
             workspaces: rooftree_runtime::workspace::Place {
                 directory: directory.path().join("workspaces"),
                 copy_limit_bytes: 10_000_000,

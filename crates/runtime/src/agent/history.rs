@@ -9,7 +9,10 @@ use std::{collections::BTreeSet, sync::Arc};
 use rooftree_protocol::{
     BlobId, CallId, Event, EventBody, Lane, Limits, Origin, Outcome, Part, PermissionId, Repeat, RunId,
     Timestamp, Todo, ToolCall, ToolResult, Usage,
-    event::{ClearReason, Compaction, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, WaitReason},
+    event::{
+        ClearReason, Compaction, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, Verdict,
+        WaitReason,
+    },
 };
 use rooftree_providers::ModelMessage;
 
@@ -33,6 +36,8 @@ pub struct History {
     /// The last thing somebody asked for, whatever became of the rest.
     request: Option<Arc<ModelMessage>>,
     shrunk: u32,
+    /// Whether the last reply was checked.
+    checked: bool,
     /// The number of the last reply.
     reply_at: u64,
     /// Tasks that were started and of whose end nothing was told.
@@ -127,6 +132,7 @@ impl History {
             EventBody::PermissionRequested { id, .. } => self.set_asking(Some(id.clone())),
             EventBody::PermissionResolved { .. } => self.set_asking(None),
             EventBody::TodoUpdated { items } => self.todos = items.as_slice().into(),
+            EventBody::RunVerified(verdict) => self.take_verdict(verdict),
             EventBody::RunCompleted(_) => {
                 self.close_open(INTERRUPTED);
                 self.run = None;
@@ -189,6 +195,11 @@ impl History {
     pub fn has_last_word(&self, limits: &Limits) -> bool {
         let is_at_the_end = |run: &RunView| run.mandate.is_some() && run.turns == limits.max_turns;
         self.run.as_ref().is_some_and(is_at_the_end)
+    }
+
+    /// Whether the work of the run, as it is, was checked.
+    pub fn is_checked(&self) -> bool {
+        self.checked
     }
 
     /// Whether the last thing said is what tools answered.
@@ -290,7 +301,7 @@ impl History {
         if self.is_cut_off() {
             self.push(go_on());
         }
-        self.shrunk = 0;
+        (self.shrunk, self.checked) = (0, false);
         self.last_stop = Some(reply.stop);
         let calls: Vec<ToolCall> = reply.calls().cloned().collect();
         if let Some(run) = &mut self.run {
@@ -298,6 +309,19 @@ impl History {
         }
         self.push(ModelMessage::Assistant { model: reply.model.clone(), parts: reply.parts.clone() });
         self.open = calls.into_iter().map(|call| OpenCall { call, intent: None, result: None }).collect();
+    }
+
+    /// Work that was found wanting goes back to the model, with the reasons.
+    fn take_verdict(&mut self, verdict: &Verdict) {
+        self.checked = true;
+        if let Some(run) = &mut self.run {
+            run.verifications = verdict.attempt;
+            run.verified = Some(verdict.passed);
+            run.usage += verdict.usage;
+        }
+        if verdict.again {
+            self.push(ModelMessage::User(vec![Part::text(wording::verdict(verdict))]));
+        }
     }
 
     fn take_result(&mut self, record: &ToolRecord) {

@@ -35,7 +35,7 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
         steps: run.steps.iter().cloned().collect(),
         delegated: run.delegated,
         workspace: copy,
-        verified: None,
+        verified: run.verified,
         denials: run.denials.clone(),
         error: end.problem(),
     };

@@ -3,7 +3,7 @@
 //! Invariant: text from outside never carries authority. What another agent, a schedule or the
 //! runtime says is wrapped and escaped; what a person says cannot contain such a wrapping.
 
-use rooftree_protocol::{Message, Origin, Part};
+use rooftree_protocol::{Message, Origin, Part, event::Verdict};
 
 /// What the model reads of a message.
 pub fn user_parts(message: &Message) -> Vec<Part> {
@@ -12,6 +12,15 @@ pub fn user_parts(message: &Message) -> Vec<Part> {
         parts.insert(0, Part::text(inert(context)));
     }
     parts
+}
+
+/// What the model reads when its work was found wanting.
+pub(crate) fn verdict(verdict: &Verdict) -> String {
+    let wanting = verdict.reports.iter().filter(|report| !report.passed);
+    let said: Vec<String> = wanting.map(|report| format!("{}: {}", report.name, report.said)).collect();
+    let text =
+        format!("Verification failed. Put it right, then say that you are done.\n\n{}", said.join("\n\n"));
+    wrapped("rooftree", "verification", &text)
 }
 
 fn worded(part: &Part, message: &Message) -> Part {

@@ -19,5 +19,6 @@ mod retry;
 mod sessions;
 mod steer;
 mod todos;
+mod verify;
 mod wires;
 mod workspace;
