@@ -66,6 +66,7 @@ impl Plan {
             tools: skill_tools::needed(&tools(&processes, search), &surroundings),
             processes,
             definitions,
+            verifiers: surroundings.verifiers.clone(),
             surroundings,
             policy: Policy {
                 mode: wishes.mode.or(settings.mode).unwrap_or_default(),
@@ -79,7 +80,6 @@ impl Plan {
             run_timeout: wishes.timeout.or(settings.timeout).map(in_whole_seconds),
             max_cost_usd: wishes.max_cost.or(settings.max_cost),
             depth: None,
-            verifiers: Default::default(),
             memory,
             workspaces,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),

@@ -47,7 +47,6 @@ pub use self::{
     skills::{Skill, skills_in_scope},
     surroundings::Surroundings,
     tree::Place,
-    verifiers::Verifier,
     written::written,
 };
 use crate::clock::Clock;

@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use rooftree_protocol::AgentDefinition;
+use rooftree_protocol::{AgentDefinition, Verifier};
 
 use super::{
     instructions::{self, Instructions},
     places::{Places, Trust},
     rules::{self, Rule},
     skills::{self, Skill},
-    verifiers::{self, Verifier},
+    verifiers,
 };
 
 /// All of it, read once. Plain data.

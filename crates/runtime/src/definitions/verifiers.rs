@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use rooftree_protocol::Level;
+use rooftree_protocol::{Level, Verifier};
 use serde_json::Value;
 
 use super::{files::read_bounded, places::Places};
@@ -11,25 +11,6 @@ use super::{files::read_bounded, places::Places};
 const LONGEST: usize = 256 * 1024;
 /// Seconds a command has, where nothing else is said.
 const PATIENCE: u64 = 120;
-
-/// One way to check work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verifier {
-    /// A command that says it with its exit code.
-    Command {
-        /// What is run by the shell.
-        command: String,
-        /// Seconds it may take.
-        timeout_secs: u64,
-        /// Whether zero means that the work is good; otherwise anything else does.
-        pass_on_exit_0: bool,
-    },
-    /// A model that judges.
-    Judge {
-        /// What it is asked.
-        prompt: String,
-    },
-}
 
 /// Verifiers by name, and what is wrong with others. What a project says goes before what the user says.
 pub(super) fn read(places: &Places) -> (BTreeMap<String, Verifier>, Vec<String>) {

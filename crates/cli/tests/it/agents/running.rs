@@ -75,3 +75,20 @@ fn an_agent_that_is_tried_out_only_looks() {
     );
     assert!(!desk.path().join("new.txt").exists());
 }
+
+#[test]
+fn the_work_of_an_agent_is_checked_by_the_verifiers_its_file_names() {
+    let desk = Desk::new(SCRIPT);
+    desk.write(".rooftree/agents/reviewer.md", "---\ndescription: x\nverifiers: [there]\n---\nYou review.");
+    desk.write(".rooftree/verifiers.json", r#"{"there": {"command": "test -e proof"}}"#);
+    let verified = |arguments: &[&str]| {
+        let mut run = desk.watch(arguments);
+        let end = run.until("run.completed");
+        run.done();
+        end["data"]["verified"].clone()
+    };
+    let asked = ["-a", "reviewer", "--trust", "hi"];
+    assert_eq!(verified(&asked), false);
+    desk.write("proof", "");
+    assert_eq!(verified(&asked), true);
+}
