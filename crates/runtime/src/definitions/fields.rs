@@ -117,8 +117,7 @@ const FIELDS: &[(Field, &[&str])] = &[
 
 /// Which field a key means.
 pub(super) fn field(key: &str) -> Option<Field> {
-    let wanted = plain(key);
-    let is_meant = |(_, names): &&(Field, &[&str])| names.iter().any(|name| plain(name) == wanted);
+    let is_meant = |(_, names): &&(Field, &[&str])| names.iter().any(|name| plain(name).eq(plain(key)));
     FIELDS.iter().find(is_meant).map(|(field, _)| *field)
 }
 
@@ -127,8 +126,8 @@ pub(super) fn likely(key: &str) -> Option<&'static str> {
     nearest(key, FIELDS.iter().flat_map(|(_, names)| names.iter().copied()))
 }
 
-fn plain(name: &str) -> String {
-    name.chars().filter(|letter| !matches!(letter, '_' | '-')).flat_map(char::to_lowercase).collect()
+fn plain(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes().filter(|letter| !matches!(letter, b'_' | b'-')).map(|letter| letter.to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ fn surroundings(folder: &Folder) -> Surroundings {
 
 fn prompt(definition: &AgentDefinition, surroundings: &Surroundings) -> String {
     let (specs, definitions) = (tools().scoped(&definition.tools).specs(), Definitions::builtin());
-    let cwd = std::path::Path::new("/work");
+    let cwd = std::path::Path::new("/shop");
     Sections {
         definition,
         tools: &specs,
@@ -75,7 +75,7 @@ fn sections_come_in_order_and_the_environment_last() {
         "Use tabs.",
         "# What you remember",
         "Likes tea.",
-        "# Environment\n\nWorking directory: /work",
+        "# Environment\n\nWorking directory: /shop",
     ];
     let places: Vec<usize> =
         parts.iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"))).collect();
