@@ -8,7 +8,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem, Usage};
 
-use crate::Provider;
+use crate::{
+    Provider,
+    lean::{Lean, Profile},
+};
 
 pub use facts::{Facts, LongPrice, Price, Tier};
 pub use known::Known;
@@ -44,6 +47,9 @@ impl Model {
         self.window = self.window.or(facts.window);
         self.output = self.output.or(facts.output);
         self.price = self.price.or_else(|| facts.price.clone());
+        if Profile::of(facts) == Profile::Lean {
+            self.provider = Arc::new(Lean::new(self.provider, self.window));
+        }
         self
     }
 }

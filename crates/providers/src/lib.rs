@@ -12,6 +12,7 @@ pub mod external;
 pub mod external_agent;
 pub mod gemini;
 pub mod http;
+pub mod lean;
 mod media;
 pub mod openai;
 pub mod provider;

@@ -5,7 +5,10 @@ mod show;
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
-use rooftree_providers::catalog::{Facts, Price, Tier};
+use rooftree_providers::{
+    catalog::{Facts, Price, Tier},
+    lean::Profile,
+};
 use serde::Serialize;
 
 use crate::{environment::Environment, exit::Exit, listing::Listed, minds::Minds, settings};
@@ -50,6 +53,8 @@ struct Row {
     images: bool,
     thinking: bool,
     tier: Option<Tier>,
+    /// How it is asked.
+    profile: Profile,
     /// Whether it can be asked: its provider has a key, or needs none.
     usable: bool,
 }
@@ -62,8 +67,9 @@ impl Listed for Row {
 
 impl Row {
     fn of(facts: &Facts, usable: bool) -> Self {
-        let Facts { id, aliases, window, output, price, tools, images, thinking, tier } = facts.clone();
-        Self { id, aliases, window, output, price, tools, images, thinking, tier, usable }
+        let profile = Profile::of(facts);
+        let Facts { id, aliases, window, output, price, tools, images, thinking, tier, .. } = facts.clone();
+        Self { id, aliases, window, output, price, tools, images, thinking, tier, profile, usable }
     }
 
     fn abilities(&self) -> String {

@@ -3,6 +3,8 @@
 use rooftree_protocol::Usage;
 use serde::{Deserialize, Serialize};
 
+use crate::lean::Profile;
+
 /// What is known about a model. Whatever is absent is unknown, not zero.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,6 +35,9 @@ pub struct Facts {
     /// Its place among its provider's models, for those who ask for a tier instead of a name.
     #[serde(default)]
     pub tier: Option<Tier>,
+    /// How it is asked, if that does not follow from what it can.
+    #[serde(default)]
+    pub profile: Option<Profile>,
 }
 
 fn yes() -> bool {

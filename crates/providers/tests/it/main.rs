@@ -24,6 +24,7 @@ mod failures;
 mod gemini;
 mod gemini_bodies;
 mod hostile;
+mod lean;
 mod openai;
 mod openai_cut;
 mod opening;

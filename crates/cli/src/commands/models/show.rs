@@ -2,6 +2,7 @@
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_providers::lean::Profile;
 use serde::Serialize;
 
 use super::{Row, dollars, short};
@@ -36,10 +37,15 @@ pub fn execute(arguments: &Arguments, minds: &Minds, environment: &Environment) 
         output::mention(environment, &how);
     }
     let row = Row::of(facts, opened.is_ok());
-    output::print(&if arguments.json { output::json_page(&row)? } else { page(&row, opened.err().as_ref()) })
+    let text = if arguments.json {
+        output::json_page(&row)?
+    } else {
+        page(&row, Profile::reason(facts), opened.err().as_ref())
+    };
+    output::print(&text)
 }
 
-fn page(row: &Row, missing: Option<&Problem>) -> String {
+fn page(row: &Row, reason: &str, missing: Option<&Problem>) -> String {
     let also = if row.aliases.is_empty() { "–".to_owned() } else { row.aliases.join(", ") };
     let price = match &row.price {
         None => "not known: only tokens are counted".to_owned(),
@@ -63,11 +69,12 @@ fn page(row: &Row, missing: Option<&Problem>) -> String {
     let tier = row.tier.map_or_else(|| "–".to_owned(), |tier| word(&tier));
     let key = missing.map_or_else(|| "ready to be used".to_owned(), |problem| problem.message.clone());
     format!(
-        "{}\n  also called  {also}\n  tier         {tier}\n  window       {}\n  output       {}\n  price        {price}\n{long}  can          {}\n  key          {key}\n",
+        "{}\n  also called  {also}\n  tier         {tier}\n  window       {}\n  output       {}\n  price        {price}\n{long}  can          {}\n  profile      {}: {reason}\n  key          {key}\n",
         row.id,
         short(row.window),
         short(row.output),
         row.abilities(),
+        word(&row.profile),
     )
 }
 
