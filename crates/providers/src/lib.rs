@@ -19,7 +19,9 @@ pub mod provider;
 pub mod reply;
 pub mod request;
 pub mod scripted;
+mod size;
 pub mod sse;
+mod tool_names;
 
 pub use catalog::{Catalog, Model};
 pub use error::Error;

@@ -15,6 +15,9 @@ use crate::http::{Post, Secret, missing_key};
 pub use chat::{Chat, Dialect};
 pub use responses::Responses;
 
+/// Bytes of a request OpenAI takes.
+const REQUEST_BYTES: usize = 50_000_000;
+
 /// Where OpenAI itself is.
 pub const BASE_URL: &str = "https://api.openai.com/v1";
 

@@ -18,7 +18,8 @@ use crate::{
         refusal::Refusal,
     },
     openai::{Endpoint, failure::Failure},
-    sse,
+    size, sse,
+    tool_names::{self, Rule},
 };
 
 pub use dialect::{CallIds, ConversationField, Dialect, EffortField, MaxOutput, SchemaField, ThinkingField};
@@ -48,10 +49,16 @@ impl Chat {
 
 impl Provider for Chat {
     fn stream(&self, request: Request) -> ReplyStream {
-        let (body, dropped) = body::spell(&self.endpoint.provider, self.dialect, &request);
+        let session = request.session.clone();
+        let (request, names) = tool_names::spelled(request, Rule::USUAL);
+        let spell = |request: &Request| Ok(body::spell(&self.endpoint.provider, self.dialect, request));
+        let (body, dropped) = match size::fitted(request, self.dialect.request_bytes, spell) {
+            Ok(spelled) => spelled,
+            Err(error) => return exchange::failed(error),
+        };
         let mut post = Post::json(join(&self.endpoint.base_url, "chat/completions"), body);
         if let ConversationField::Header(name) = self.dialect.conversation {
-            post = post.header(name, request.session.as_str());
+            post = post.header(name, session.as_str());
         }
         let answer = Answer {
             provider: self.endpoint.provider.clone(),
@@ -59,7 +66,7 @@ impl Provider for Chat {
             marked: false,
             dropped,
         };
-        exchange::stream(self.client.clone(), self.endpoint.sign(post), answer)
+        names.restored(exchange::stream(self.client.clone(), self.endpoint.sign(post), answer))
     }
 }
 

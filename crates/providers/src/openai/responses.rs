@@ -21,8 +21,9 @@ use crate::{
         join,
         refusal::Refusal,
     },
-    openai::{Endpoint, failure::Failure},
-    sse,
+    openai::{Endpoint, REQUEST_BYTES, failure::Failure},
+    size, sse,
+    tool_names::{self, Rule},
 };
 
 /// Whether a model thinks. Those that do not refuse to be asked for it.
@@ -70,7 +71,13 @@ impl Responses {
 impl Provider for Responses {
     fn stream(&self, request: Request) -> ReplyStream {
         let summary = if self.no_summaries.load(Ordering::Relaxed) { None } else { Some("auto") };
-        let (body, dropped) = body::spell(&self.endpoint.provider, self.thinks, summary, &request);
+        let (request, names) = tool_names::spelled(request, Rule::USUAL);
+        let spell =
+            |request: &Request| Ok(body::spell(&self.endpoint.provider, self.thinks, summary, request));
+        let (body, dropped) = match size::fitted(request, REQUEST_BYTES, spell) {
+            Ok(spelled) => spelled,
+            Err(error) => return exchange::failed(error),
+        };
         let post = Post::json(join(&self.endpoint.base_url, "responses"), body);
         let answer = Answer {
             provider: self.endpoint.provider.clone(),
@@ -78,7 +85,7 @@ impl Provider for Responses {
             dropped,
             no_summaries: Arc::clone(&self.no_summaries),
         };
-        exchange::stream(self.client.clone(), self.endpoint.sign(post), answer)
+        names.restored(exchange::stream(self.client.clone(), self.endpoint.sign(post), answer))
     }
 }
 

@@ -31,6 +31,8 @@ mod opening;
 mod pages;
 mod responses;
 mod responses_hostile;
+mod size;
 mod streaming;
 mod templates;
+mod tool_names;
 mod waiting;

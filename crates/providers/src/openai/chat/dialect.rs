@@ -1,5 +1,7 @@
 //! How one vendor's Chat Completions differ from OpenAI's: quirks as data.
 
+use crate::openai::REQUEST_BYTES;
+
 /// A vendor's way of speaking Chat Completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
@@ -21,6 +23,8 @@ pub struct Dialect {
     pub asks_parallel: bool,
     /// Whether a tool can be forced with `tool_choice`.
     pub forces_tools: bool,
+    /// Bytes of a request that are taken.
+    pub request_bytes: usize,
 }
 
 /// The field that bounds the answer.
@@ -99,6 +103,7 @@ impl Dialect {
         asks_usage: true,
         asks_parallel: true,
         forces_tools: true,
+        request_bytes: REQUEST_BYTES,
     };
 
     /// What every server that calls itself compatible can be trusted with.
@@ -107,6 +112,7 @@ impl Dialect {
         effort: EffortField::Effort,
         conversation: ConversationField::Absent,
         asks_parallel: false,
+        request_bytes: 20_000_000,
         ..Self::OPENAI
     };
 }
