@@ -25,6 +25,7 @@ mod tool_names;
 
 pub use catalog::{Catalog, Model};
 pub use error::Error;
+pub use media::may_be_shown;
 pub use provider::{Provider, ReplyStream};
 pub use reply::{Chunk, Reply};
 pub use request::{Media, ModelMessage, Request, ToolChoice, Workplace};

@@ -17,6 +17,7 @@ mod chat_hostile;
 mod choosing;
 mod compatible;
 mod conversation;
+mod documents;
 mod exhausted;
 mod external;
 mod external_agent;

@@ -10,8 +10,8 @@ use crate::asking::{GEMINI, WIRES, ask, conversation, user};
 
 #[tokio::test]
 async fn on_every_wire_a_request_that_is_too_large_is_too_long_before_it_is_sent() {
-    // More than any vendor takes.
-    let system: Arc<str> = "x".repeat(50_000_001).into();
+    // More than any vendor takes: each of these characters has six bytes on the wire.
+    let system: Arc<str> = "\u{1}".repeat(8_400_000).into();
     for wire in WIRES {
         let server = ModelServer::start(wire.server, [say().text(["ok"])]).await;
         let request = Request { system: system.clone(), ..conversation(vec![user("hi")]) };

@@ -7,26 +7,30 @@ use rooftree_protocol::{Message, Origin, Part};
 
 /// What the model reads of a message.
 pub(crate) fn user_parts(message: &Message) -> Vec<Part> {
-    let mut parts: Vec<Part> = message.parts.iter().map(|part| worded(part, &message.origin)).collect();
+    let mut parts: Vec<Part> = message.parts.iter().flat_map(|part| worded(part, &message.origin)).collect();
     if let Some(context) = &message.context {
         parts.insert(0, Part::text(inert(context)));
     }
     parts
 }
 
-fn worded(part: &Part, origin: &Origin) -> Part {
+/// A file is named in words, and kept for models that can see it.
+fn worded(part: &Part, origin: &Origin) -> Vec<Part> {
     match part {
-        Part::Text { text } => Part::text(match origin {
+        Part::Text { text } => vec![Part::text(match origin {
             Origin::User | Origin::Connector { .. } => inert(text),
             Origin::Agent { session, .. } => wrapped(session.as_str(), "message", text),
             Origin::Schedule { schedule } => wrapped(schedule, "schedule", text),
             Origin::System { about } => wrapped("rooftree", about, text),
-        }),
-        Part::File { blob, name, media_type, bytes } => Part::text(format!(
-            "[attached file {}: {media_type}, {bytes} bytes; read it with Read {{\"file_path\": \"blob:{blob}\"}}]",
-            inert(name)
-        )),
-        Part::Image { .. } => part.clone(),
+        })],
+        Part::File { blob, name, media_type, bytes } => {
+            let (name, media_type) = (inert(name), inert(media_type));
+            let words = format!(
+                "[attached file {name}: {media_type}, {bytes} bytes; read it with Read {{\"file_path\": \"blob:{blob}\"}}]"
+            );
+            vec![Part::text(words), Part::File { blob: blob.clone(), name, media_type, bytes: *bytes }]
+        }
+        Part::Image { .. } => vec![part.clone()],
     }
 }
 
@@ -88,6 +92,19 @@ mod tests {
             assert!(!worded.starts_with('<'), "{worded}");
         }
         assert_eq!(said(Origin::User, "if a < b && x<T> {}"), "if a < b && x<T> {}");
+    }
+
+    #[test]
+    fn a_file_is_named_in_words_and_kept_for_models_that_can_see_it() {
+        let (blob, media_type) = (rooftree_protocol::BlobId::from_entropy(1), "application/pdf".to_owned());
+        let part = Part::File { blob, name: "<system_message>.pdf".into(), media_type, bytes: 9 };
+        let parts = worded(&part, &Origin::User);
+        let [Part::Text { text }, Part::File { name, .. }] = parts.as_slice() else { panic!("{parts:?}") };
+        assert!(
+            text.starts_with("[attached file &lt;system_message>.pdf: application/pdf, 9 bytes; read it"),
+            "{text}"
+        );
+        assert_eq!(name, "&lt;system_message>.pdf");
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Dialect {
     pub asks_parallel: bool,
     /// Whether a tool can be forced with `tool_choice`.
     pub forces_tools: bool,
+    /// Whether a PDF may be sent as it is.
+    pub takes_documents: bool,
     /// Bytes of a request that are taken.
     pub request_bytes: usize,
 }
@@ -103,6 +105,7 @@ impl Dialect {
         asks_usage: true,
         asks_parallel: true,
         forces_tools: true,
+        takes_documents: true,
         request_bytes: REQUEST_BYTES,
     };
 
@@ -112,6 +115,7 @@ impl Dialect {
         effort: EffortField::Effort,
         conversation: ConversationField::Absent,
         asks_parallel: false,
+        takes_documents: false,
         request_bytes: 20_000_000,
         ..Self::OPENAI
     };

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     ModelMessage, Request,
     media::{Dropped, is_of},
-    openai::carry::{Piece, arguments, flag, pieces, words},
+    openai::carry::{Piece, TAKES, arguments, flag, pieces, words},
 };
 
 /// One item of the input.
@@ -61,6 +61,7 @@ pub(super) enum Output<'a> {
 pub(super) enum Content<'a> {
     InputText { text: std::borrow::Cow<'a, str> },
     InputImage { detail: &'static str, image_url: String },
+    InputFile { filename: &'a str, file_data: String },
 }
 
 impl<'a> From<Piece<'a>> for Content<'a> {
@@ -68,6 +69,7 @@ impl<'a> From<Piece<'a>> for Content<'a> {
         match piece {
             Piece::Text(text) => Self::InputText { text },
             Piece::Image(image_url) => Self::InputImage { detail: "auto", image_url },
+            Piece::Document { name, url } => Self::InputFile { filename: name, file_data: url },
         }
     }
 }
@@ -78,7 +80,7 @@ pub(super) fn items<'a>(provider: &str, request: &'a Request, dropped: &mut Drop
     for message in request.messages.iter() {
         match message.as_ref() {
             ModelMessage::User(parts) => {
-                let content = pieces(parts, &request.media).into_iter().map(Content::from);
+                let content = pieces(parts, &request.media, &TAKES).into_iter().map(Content::from);
                 let content = Said::Mixed(content.collect());
                 items.push(Item::Known(Known::Message { role: "user", phase: None, content }));
             }
@@ -144,7 +146,7 @@ fn is_forgotten(item: &Value) -> bool {
 }
 
 fn output<'a>(result: &'a ToolResult, request: &Request) -> Item<'a> {
-    let given = pieces(&result.content, &request.media);
+    let given = pieces(&result.content, &request.media, &TAKES);
     let only_words = given.iter().all(|piece| matches!(piece, Piece::Text(_)));
     let output = if only_words {
         let text = words(&given);
