@@ -14,7 +14,7 @@ mod tools;
 
 use std::sync::Arc;
 
-use crate::{Provider, ReplyStream, Request};
+use crate::{Provider, ReplyStream, Request, Workplace};
 
 pub use profile::Profile;
 
@@ -41,5 +41,9 @@ impl Provider for Lean {
         let project::Projected { request, offered, dropped } = project::project(request, self.result_chars);
         let inner = self.inner.stream(request);
         answer::Answer::new(inner, offered, dropped).stream()
+    }
+
+    fn unenforced(&self, tools: &[&str], workplace: &Workplace) -> Vec<String> {
+        self.inner.unenforced(tools, workplace)
     }
 }

@@ -28,4 +28,4 @@ pub use error::Error;
 pub use media::may_be_shown;
 pub use provider::{Provider, ReplyStream};
 pub use reply::{Chunk, Reply};
-pub use request::{Media, ModelMessage, Request, ToolChoice, Workplace};
+pub use request::{Media, ModelMessage, Request, Rules, ToolChoice, Workplace};

@@ -11,11 +11,13 @@ use serde_json::Value;
 use super::{
     account::{Account, Voice},
     failure::{self, Failure},
-    grant::{Counterpart, Grant, choose, row},
+    grant::{Counterpart, Grant, Reach, choose, row},
     program::CLAUDE,
+    rule::rules,
     start::Start,
     title::title_of,
 };
+use crate::Workplace;
 
 const TOOLS: &[Counterpart] = &[
     row("Read", "Read", Effect::ReadOnly),
@@ -51,26 +53,74 @@ pub(super) fn arguments(start: &Start<'_>) -> Vec<OsString> {
     arguments
 }
 
-pub(super) fn grant(tools: &[&str], mode: PermissionMode) -> Grant {
-    let mut grant = choose(TOOLS, tools, mode);
+pub(super) fn grant(tools: &[&str], workplace: &Workplace) -> Grant {
+    let mut grant = choose(TOOLS, tools, workplace, Reach::Commands);
     // `--tools` is the wall: what is not named does not exist. Servers from its user's settings stay out.
     grant.flags.push(format!("--tools={}", grant.tools.join(",")).into());
     grant.flags.push("--strict-mcp-config".into());
-    let effect = |tool: &&str| TOOLS.iter().find(|row| row.own == *tool).map(|row| row.effect);
-    // Its own mode for edits keeps them below the directory; naming the tools would allow them anywhere.
-    let edits_by_mode = mode == PermissionMode::AcceptEdits;
-    let is_named = |tool: &&&str| !(edits_by_mode && effect(tool) == Some(Effect::LocalMutation));
-    let named: Vec<&str> = grant.tools.iter().filter(is_named).copied().collect();
-    if !named.is_empty() {
-        grant.flags.push(format!("--allowedTools={}", named.join(",")).into());
+    if grant.tools.is_empty() {
+        return grant;
     }
-    if edits_by_mode && named.len() < grant.tools.len() {
+    let allowed = allowed(&grant.tools, workplace);
+    if !allowed.is_empty() {
+        grant.flags.push(format!("--allowedTools={}", allowed.join(",")).into());
+    }
+    if edits_by_mode(workplace) && grant.tools.iter().any(|tool| effect(tool) == Some(Effect::LocalMutation))
+    {
         grant.flags.push("--permission-mode=acceptEdits".into());
     }
+    deny(&mut grant, tools, workplace);
     grant
         .unenforced
         .push("hooks and permission rules in the settings of `claude` itself still hold".to_owned());
     grant
+}
+
+fn effect(tool: &str) -> Option<Effect> {
+    TOOLS.iter().find(|row| row.own == tool).map(|row| row.effect)
+}
+
+/// Its own mode for edits keeps them below the directory; naming the tools would allow them anywhere.
+fn edits_by_mode(workplace: &Workplace) -> bool {
+    workplace.mode == PermissionMode::AcceptEdits
+}
+
+/// What needs no question, tool by tool. A tool the mode would ask about is there for its rules only.
+fn allowed(tools: &[&str], workplace: &Workplace) -> Vec<String> {
+    let allow = rules(&workplace.rules.allow);
+    let mut allowed = Vec::new();
+    for tool in tools {
+        let effect = effect(tool).unwrap_or(Effect::RemoteAction);
+        let is_whole = allow.iter().any(|rule| rule.is_whole() && rule.is_about(tool));
+        let by_mode = edits_by_mode(workplace) && effect == Effect::LocalMutation;
+        if is_whole || (workplace.mode.permits(effect) && !by_mode) {
+            allowed.push((*tool).to_owned());
+        } else if !by_mode {
+            let about = allow.iter().filter(|rule| rule.is_command() && rule.is_about(tool));
+            allowed.extend(about.filter_map(|rule| rule.for_claude()));
+        }
+    }
+    allowed
+}
+
+/// Passes deny rules on, and says which do not hold there.
+fn deny(grant: &mut Grant, tools: &[&str], workplace: &Workplace) {
+    let mut denied = Vec::new();
+    let partial = rules(&workplace.rules.deny).into_iter().filter(|rule| !rule.is_whole());
+    for rule in partial.filter(|rule| tools.iter().any(|tool| rule.is_about(tool))) {
+        let passed = rule.for_claude();
+        match &passed {
+            None => grant.unenforced.push(format!("the deny rule `{rule}` does not reach into it")),
+            Some(_) if rule.is_command() => grant.unenforced.push(format!(
+                "the deny rule `{rule}` is passed on, but `claude` only looks at how a command begins"
+            )),
+            Some(_) => {}
+        }
+        denied.extend(passed);
+    }
+    if !denied.is_empty() {
+        grant.flags.push(format!("--disallowedTools={}", denied.join(",")).into());
+    }
 }
 
 pub(super) fn take(record: &Value, account: &mut Account) {
