@@ -47,7 +47,8 @@ fn call(value: Value, offered: &[String]) -> Option<Written> {
     };
     let key = INPUTS.into_iter().find(|key| fields.contains_key(*key));
     // A tool nobody offered is a call only if it looks like one in every other way.
-    if !is_offered(&tool, offered) && !(is_ours && key.is_some()) {
+    let looks_like_one = is_ours && key.is_some();
+    if !looks_like_one && !is_offered(&tool, offered) {
         return None;
     }
     let input = match key.and_then(|key| fields.shift_remove(key)) {

@@ -35,8 +35,7 @@ async fn sent(wire: Wire, model: impl FnOnce(&str) -> Model, (part, media): (Par
     ask(&model(&server.url()), request).await.1.unwrap();
     let body = server.requests()[0].json();
     let messages = ["messages", "input", "contents"].iter().find_map(|key| body.get(key)).unwrap();
-    let content = ["content", "parts"].iter().find_map(|key| messages[0].get(key)).unwrap().clone();
-    content
+    ["content", "parts"].iter().find_map(|key| messages[0].get(key)).unwrap().clone()
 }
 
 const PDF: &[u8] = b"%PDF-\xff\xfe";

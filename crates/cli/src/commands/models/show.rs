@@ -5,7 +5,7 @@ use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::lean::Profile;
 use serde::Serialize;
 
-use super::{Row, dollars, short};
+use super::{Row, acting, dollars, short};
 use crate::{environment::Environment, minds::Minds, output};
 
 /// Options of `models show`.
@@ -26,6 +26,9 @@ pub fn execute(arguments: &Arguments, minds: &Minds, environment: &Environment) 
     if !minds.catalog.providers().any(|name| name == choice.provider) {
         // Opening says best what is wrong with a provider nobody knows.
         minds.catalog.open(&choice)?;
+    }
+    if let Some(page) = acting::page(&choice, minds, arguments.json) {
+        return output::print(&page?);
     }
     let opened = minds.catalog.open(&choice);
     let Some(facts) = minds.catalog.known().find(&choice.provider, &choice.model) else {

@@ -57,19 +57,22 @@ pub(super) enum Output<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 pub(super) enum Content<'a> {
-    InputText { text: std::borrow::Cow<'a, str> },
-    InputImage { detail: &'static str, image_url: String },
-    InputFile { filename: &'a str, file_data: String },
+    #[serde(rename = "input_text")]
+    Text { text: std::borrow::Cow<'a, str> },
+    #[serde(rename = "input_image")]
+    Image { detail: &'static str, image_url: String },
+    #[serde(rename = "input_file")]
+    File { filename: &'a str, file_data: String },
 }
 
 impl<'a> From<Piece<'a>> for Content<'a> {
     fn from(piece: Piece<'a>) -> Self {
         match piece {
-            Piece::Text(text) => Self::InputText { text },
-            Piece::Image(image_url) => Self::InputImage { detail: "auto", image_url },
-            Piece::Document { name, url } => Self::InputFile { filename: name, file_data: url },
+            Piece::Text(text) => Self::Text { text },
+            Piece::Image(image_url) => Self::Image { detail: "auto", image_url },
+            Piece::Document { name, url } => Self::File { filename: name, file_data: url },
         }
     }
 }
@@ -154,7 +157,7 @@ fn output<'a>(result: &'a ToolResult, request: &Request) -> Item<'a> {
         Output::Words(format!("{}{text}", flag(result)))
     } else {
         let flag = Some(flag(result)).filter(|flag| !flag.is_empty());
-        let flag = flag.map(|flag| Content::InputText { text: flag.trim_end().into() });
+        let flag = flag.map(|flag| Content::Text { text: flag.trim_end().into() });
         Output::Mixed(flag.into_iter().chain(given.into_iter().map(Content::from)).collect())
     };
     Item::Known(Known::FunctionCallOutput { call_id: result.call.as_str(), output })
