@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use crate::{
     Error, Model, Provider, ReplyStream, Request,
+    bounds::Bounds,
     catalog::Opener,
     http::{self, Client, Post, Secret, exchange},
-    size,
-    tool_names::{self, Rule},
+    tool_names::Rule,
 };
 
 /// Where the vendor serves it.
@@ -26,8 +26,8 @@ pub const BASE_URL: &str = "https://api.anthropic.com";
 /// The version of the wire that is spoken here.
 const VERSION: &str = "2023-06-01";
 
-/// Bytes of a request the vendor takes.
-const REQUEST_BYTES: usize = 32_000_000;
+/// What the vendor takes.
+const BOUNDS: Bounds = Bounds { names: Rule::USUAL, bytes: 32_000_000 };
 
 /// How to reach the wire.
 #[derive(Clone, Debug)]
@@ -85,20 +85,16 @@ impl Provider for Anthropic {
         if key.is_none() && base_url == BASE_URL {
             return exchange::failed(Error::Unauthorized("there is no key any more".into()));
         }
-        let (request, names) = tool_names::spelled(request, Rule::USUAL);
-        let spell = |request: &Request| body::spell(request, &self.name);
-        let (body, dropped) = match size::fitted(request, REQUEST_BYTES, spell) {
-            Ok(spelled) => spelled,
-            Err(error) => return exchange::failed(error),
-        };
-        let post =
-            Post::json(http::join(base_url, "/v1/messages"), body).header("anthropic-version", VERSION);
+        let post = Post::to(http::join(base_url, "/v1/messages")).header("anthropic-version", VERSION);
         let post = match (key, scheme) {
             (None, _) => post,
             (Some(key), KeyScheme::ApiKey) => post.secret("x-api-key", key),
             (Some(key), KeyScheme::Bearer) => post.secret("authorization", format!("Bearer {key}")),
         };
-        let answer = decode::Answer::new(self.name.clone(), dropped);
-        names.restored(exchange::stream(client.clone(), post, answer))
+        let spell = |request: &Request| body::spell(request, &self.name);
+        BOUNDS.ask(request, spell, |(body, dropped)| {
+            let answer = decode::Answer::new(self.name.clone(), dropped);
+            exchange::stream(client.clone(), post.json(body), answer)
+        })
     }
 }

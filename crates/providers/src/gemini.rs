@@ -18,10 +18,10 @@ use std::sync::Arc;
 
 use crate::{
     Error, Model, Provider, ReplyStream, Request,
+    bounds::Bounds,
     catalog::Opener,
     http::{Client, Post, Secret, exchange, missing_key},
-    size,
-    tool_names::{self, Rule},
+    tool_names::Rule,
 };
 
 /// Where the vendor serves it.
@@ -30,11 +30,8 @@ pub const BASE_URL: &str = "https://generativelanguage.googleapis.com";
 /// The version that is asked for if the base URL names none.
 const VERSION: &str = "v1beta";
 
-/// Bytes of a request the vendor takes.
-const REQUEST_BYTES: usize = 20_000_000;
-
-/// The names of tools the vendor takes.
-const NAMES: Rule = Rule { begins_with_any: false, ..Rule::USUAL };
+/// What the vendor takes.
+const BOUNDS: Bounds = Bounds { names: Rule { begins_with_any: false, ..Rule::USUAL }, bytes: 20_000_000 };
 
 /// How to reach the wire.
 #[derive(Clone, Debug)]
@@ -80,20 +77,17 @@ impl Provider for Gemini {
         if key.is_none() && base_url == BASE_URL {
             return exchange::failed(Error::Unauthorized("there is no key any more".into()));
         }
-        let url = url(base_url, &request.model);
-        let (request, names) = tool_names::spelled(request, NAMES);
-        let spell = |request: &Request| body::spell(request, &self.name);
-        let (body, dropped) = match size::fitted(request, REQUEST_BYTES, spell) {
-            Ok(spelled) => spelled,
-            Err(error) => return exchange::failed(error),
-        };
+        let post = Post::to(url(base_url, &request.model));
         let post = match key {
             // In a header, not in the query: URLs end up in logs.
-            Some(key) => Post::json(url, body).secret("x-goog-api-key", key),
-            None => Post::json(url, body),
+            Some(key) => post.secret("x-goog-api-key", key),
+            None => post,
         };
-        let answer = decode::Answer::new(self.name.clone(), dropped);
-        names.restored(exchange::stream(client.clone(), post, answer))
+        let spell = |request: &Request| body::spell(request, &self.name);
+        BOUNDS.ask(request, spell, |(body, dropped)| {
+            let answer = decode::Answer::new(self.name.clone(), dropped);
+            exchange::stream(client.clone(), post.json(body), answer)
+        })
     }
 }
 

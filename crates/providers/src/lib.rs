@@ -4,6 +4,7 @@
 //! nothing about sessions, tools that run, or the store.
 
 pub mod anthropic;
+mod bounds;
 pub mod cassette;
 pub mod catalog;
 pub mod compatible;

@@ -11,9 +11,15 @@ pub struct Post {
 }
 
 impl Post {
-    /// A post of a JSON body that is already spelled, because its bytes matter.
-    pub fn json(url: impl Into<String>, body: Vec<u8>) -> Self {
-        Self { url: url.into(), body, ..Self::default() }
+    /// A post to this place.
+    pub fn to(url: impl Into<String>) -> Self {
+        Self { url: url.into(), ..Self::default() }
+    }
+
+    /// With a JSON body that is already spelled, because its bytes matter.
+    pub fn json(mut self, body: Vec<u8>) -> Self {
+        self.body = body;
+        self
     }
 
     /// Adds a header.

@@ -7,7 +7,7 @@ use rooftree_protocol::{Outcome, Part, ToolResult};
 use serde_json::{Value, json};
 
 use crate::{
-    Media,
+    Media, Request, ToolChoice,
     media::{PDF, Shown, Takes, show},
 };
 
@@ -81,6 +81,23 @@ pub(super) fn input(written: &str) -> Value {
         return json!({});
     }
     serde_json::from_str(written).unwrap_or_else(|_| Value::String(written.to_owned()))
+}
+
+/// The wire's word for a wish about tools.
+pub(super) enum Wish<'a> {
+    Word(&'static str),
+    This(&'a str),
+}
+
+/// What to say about tools; nothing if the model may do as it sees fit, or has none.
+pub(super) fn wish(request: &Request) -> Option<Wish<'_>> {
+    match &request.tool_choice {
+        _ if request.tools.is_empty() => None,
+        ToolChoice::Auto => None,
+        ToolChoice::Nothing => Some(Wish::Word("none")),
+        ToolChoice::Something => Some(Wish::Word("required")),
+        ToolChoice::This(name) => Some(Wish::This(name)),
+    }
 }
 
 /// Whether a schema is of the kind that can be enforced to the letter: closed objects, nothing optional.

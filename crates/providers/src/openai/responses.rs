@@ -21,9 +21,8 @@ use crate::{
         join,
         refusal::Refusal,
     },
-    openai::{Endpoint, REQUEST_BYTES, failure::Failure},
-    size, sse,
-    tool_names::{self, Rule},
+    openai::{BOUNDS, Endpoint, failure::Failure},
+    sse,
 };
 
 /// Whether a model thinks. Those that do not refuse to be asked for it.
@@ -71,21 +70,14 @@ impl Responses {
 impl Provider for Responses {
     fn stream(&self, request: Request) -> ReplyStream {
         let summary = if self.no_summaries.load(Ordering::Relaxed) { None } else { Some("auto") };
-        let (request, names) = tool_names::spelled(request, Rule::USUAL);
-        let spell =
-            |request: &Request| Ok(body::spell(&self.endpoint.provider, self.thinks, summary, request));
-        let (body, dropped) = match size::fitted(request, REQUEST_BYTES, spell) {
-            Ok(spelled) => spelled,
-            Err(error) => return exchange::failed(error),
-        };
-        let post = Post::json(join(&self.endpoint.base_url, "responses"), body);
-        let answer = Answer {
-            provider: self.endpoint.provider.clone(),
-            fold: fold::Fold::default(),
-            dropped,
-            no_summaries: Arc::clone(&self.no_summaries),
-        };
-        names.restored(exchange::stream(self.client.clone(), self.endpoint.sign(post), answer))
+        let Self { client, endpoint, thinks, no_summaries } = self;
+        let post = Post::to(join(&endpoint.base_url, "responses"));
+        let spell = |request: &Request| Ok(body::spell(&endpoint.provider, *thinks, summary, request));
+        BOUNDS.ask(request, spell, |(body, dropped)| {
+            let (provider, fold) = (endpoint.provider.clone(), fold::Fold::default());
+            let answer = Answer { provider, fold, dropped, no_summaries: Arc::clone(no_summaries) };
+            exchange::stream(client.clone(), endpoint.sign(post.json(body)), answer)
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use rooftree_providers::{
     Chunk, Error, gemini,
     http::{Client, Secret, Timeouts},
 };
-use rooftree_testkit::model_server::{Block, ModelServer, Stop, fail, say};
+use rooftree_testkit::model_server::{Block, ModelServer, fail, say};
 use serde_json::json;
 
 use crate::asking::{GEMINI, ask, assistant, conversation, question, said, user};
@@ -104,21 +104,6 @@ async fn signatures_and_unknown_parts_go_back_where_they_were() {
         last,
     ]);
     assert_eq!(parts, expected);
-}
-
-#[tokio::test]
-async fn an_answer_says_why_it_ends() {
-    let table = [
-        (say().text(["a"]), StopReason::End),
-        (say().text(["a"]).stop(Stop::MaxOutput), StopReason::MaxOutput),
-        (say().text(["a"]).stop(Stop::Refused), StopReason::Refused),
-        (say().call("t", "Read", ["{}"]), StopReason::Calls),
-    ];
-    let server = ModelServer::start(GEMINI.server, table.clone().map(|(answer, _)| answer)).await;
-    let model = GEMINI.model(&server.url());
-    for (_, stop) in table {
-        assert_eq!(ask(&model, question("hi")).await.1.unwrap().stop, stop);
-    }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! How one vendor's Chat Completions differ from OpenAI's: quirks as data.
 
-use crate::openai::REQUEST_BYTES;
+use crate::openai::BOUNDS;
 
 /// A vendor's way of speaking Chat Completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Dialect {
         asks_parallel: true,
         forces_tools: true,
         takes_documents: true,
-        request_bytes: REQUEST_BYTES,
+        request_bytes: BOUNDS.bytes,
     };
 
     /// What every server that calls itself compatible can be trusted with.
