@@ -7,7 +7,6 @@
 mod answer;
 mod block;
 mod call;
-mod profile;
 mod project;
 mod scan;
 mod tools;
@@ -15,8 +14,6 @@ mod tools;
 use std::sync::Arc;
 
 use crate::{Provider, ReplyStream, Request, Workplace};
-
-pub use profile::Profile;
 
 /// Characters of a result if nobody knows how much the model can read.
 const RESULT_CHARS: usize = 8_000;

@@ -6,10 +6,7 @@ mod show;
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
-use rooftree_providers::{
-    catalog::{Facts, Price, Tier},
-    lean::Profile,
-};
+use rooftree_providers::catalog::{Facts, Price, Profile, Tier};
 use serde::Serialize;
 
 use crate::{environment::Environment, exit::Exit, listing::Listed, minds::Minds, settings};
@@ -70,7 +67,7 @@ impl Listed for Row {
 
 impl Row {
     fn of(facts: &Facts, usable: bool) -> Self {
-        let profile = Profile::of(facts);
+        let profile = facts.asked();
         let Facts { id, aliases, window, output, price, tools, images, thinking, tier, .. } = facts.clone();
         Self {
             id,

@@ -134,3 +134,14 @@ async fn what_is_blocked_or_misspelled_is_an_error_of_its_class() {
         ]
     );
 }
+
+#[tokio::test]
+async fn the_base_url_says_which_version_is_asked() {
+    for (behind, version) in [("", "v1beta"), ("/v1beta", "v1beta"), ("/v1", "v1")] {
+        let server = ModelServer::start(GEMINI.server, [say().text(["ok"])]).await;
+        let model = GEMINI.model(&format!("{}{behind}", server.url()));
+        assert!(ask(&model, question("hi")).await.1.is_ok());
+        let path = format!("/{version}/models/m:streamGenerateContent?alt=sse");
+        assert_eq!(server.requests()[0].path, path);
+    }
+}

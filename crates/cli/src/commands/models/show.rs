@@ -2,7 +2,6 @@
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_providers::lean::Profile;
 use serde::Serialize;
 
 use super::{Row, acting, dollars, short};
@@ -43,7 +42,7 @@ pub fn execute(arguments: &Arguments, minds: &Minds, environment: &Environment) 
     let text = if arguments.json {
         output::json_page(&row)?
     } else {
-        page(&row, Profile::reason(facts), opened.err().as_ref())
+        page(&row, facts.why_asked_so(), opened.err().as_ref())
     };
     output::print(&text)
 }
