@@ -4,10 +4,7 @@
 //! spelling of a name follows from the name alone, so that a conversation keeps its bytes from
 //! turn to turn whatever other tools come and go.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use futures::StreamExt;
 use ring::digest;
@@ -55,8 +52,10 @@ pub(crate) struct ToolNames {
 /// The same request with names the vendor takes. It is not copied if all of them are good.
 pub(crate) fn spelled(request: Request, rule: Rule) -> (Request, ToolNames) {
     let mut spelled: HashMap<String, String> = HashMap::new();
-    for name in names_in(&request).into_iter().filter(|name| !rule.permits(name)) {
-        spelled.insert(name.to_owned(), rule.spell(name));
+    for name in names_in(&request).filter(|name| !rule.permits(name)) {
+        if !spelled.contains_key(name) {
+            spelled.insert(name.to_owned(), rule.spell(name));
+        }
     }
     if spelled.is_empty() {
         return (request, ToolNames::default());
@@ -85,15 +84,15 @@ pub(crate) fn spelled(request: Request, rule: Rule) -> (Request, ToolNames) {
     (request, ToolNames { ours })
 }
 
-/// All names in a request, each once.
-fn names_in(request: &Request) -> BTreeSet<&str> {
+/// All names in a request, as often as they are there.
+fn names_in(request: &Request) -> impl Iterator<Item = &str> {
     let tools = request.tools.iter().map(|spec| spec.name.as_str());
     let history = request.messages.iter().flat_map(|message| names_of(message));
     let chosen = match &request.tool_choice {
         ToolChoice::This(name) => Some(name.as_str()),
         _ => None,
     };
-    tools.chain(history).chain(chosen).collect()
+    tools.chain(history).chain(chosen)
 }
 
 fn names_of(message: &ModelMessage) -> impl Iterator<Item = &str> {
@@ -138,6 +137,8 @@ impl ToolNames {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
