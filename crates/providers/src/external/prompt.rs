@@ -167,3 +167,31 @@ fn unseen_in(message: &ModelMessage, media: &Media) -> usize {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::HashMap, sync::Arc};
+
+    use rooftree_protocol::BlobId;
+
+    use super::*;
+
+    #[test]
+    fn a_short_text_file_is_told_and_everything_else_is_named() {
+        let file = |name: &str, media_type: &str| Part::File {
+            blob: BlobId::from_digest(name.as_bytes()),
+            name: name.into(),
+            media_type: media_type.into(),
+            bytes: 2,
+        };
+        let (text, pdf) = (file("a.txt", "text/plain"), file("b.pdf", "application/pdf"));
+        let bytes = |content: &'static [u8]| Arc::<[u8]>::from(content);
+        let media: Media = Arc::new(HashMap::from([
+            (BlobId::from_digest(b"a.txt"), bytes(b"hi")),
+            (BlobId::from_digest(b"b.pdf"), bytes(b"\xff\xfe")),
+        ]));
+        assert_eq!(part_words(&text, &media), "<file name=\"a.txt\">\nhi\n</file>");
+        assert!(part_words(&pdf, &media).starts_with("[file b.pdf, application/pdf"));
+        assert_eq!(unseen_in(&ModelMessage::User(vec![text, pdf, Part::text("[x]")]), &media), 1);
+    }
+}
