@@ -29,20 +29,37 @@ pub(super) fn choose(tools: &[ToolSpec]) -> (Vec<&ToolSpec>, Vec<&str>) {
     (kept, withheld.into_iter().map(|spec| spec.name.as_str()).collect())
 }
 
-/// How to call tools, and which there are.
+/// How to call tools, and which there are. Shown as a dialogue: of twelve questions a model of 1.5
+/// billion parameters answered eleven with a call then, and seven when it was only explained.
 pub(super) fn describe(tools: &[&ToolSpec]) -> String {
-    let example = tools.first().map(|spec| example(spec)).unwrap_or_default();
     let mut text = format!(
-        "# Tools\n\nTo use a tool, answer with a block like this and nothing behind it:\n\n```json\n{example}\n```\n\n\
-         The result comes with the next message. Never write a result yourself, and never guess what a tool can \
-         tell you. When you know the answer, give it in plain words without a block.\n\n\
-         Only these tools exist. `?` marks what may be left out.\n"
+        "# Tools\n\nYou see files and run commands only through tools. A call is a block of JSON and nothing \
+         behind it; its result comes with the next message:\n\n{}\n\n\
+         Never guess what a tool can tell you, and never write a result yourself.\n\n\
+         Only these tools exist. `?` marks what may be left out.\n",
+        dialogue(tools)
     );
     for spec in tools {
         let _ =
             write!(text, "\n- {} {}: {}", spec.name, signature(&spec.input_schema), brief(&spec.description));
     }
     text
+}
+
+/// Somebody asks, the model calls, the result comes, the model answers.
+fn dialogue(tools: &[&ToolSpec]) -> String {
+    let reads = tools.iter().any(|spec| spec.name == "Read");
+    let (tool, question, call, result, answer) = match tools.first() {
+        _ if reads => {
+            let call = r#"{"tool":"Read","input":{"file_path":"notes.txt"}}"#.to_owned();
+            ("Read", "What does notes.txt say?", call, "Buy milk.", "It says: Buy milk.")
+        }
+        Some(spec) => (spec.name.as_str(), "…", example(spec), "…", "…"),
+        None => return String::new(),
+    };
+    format!(
+        "user: {question}\nyou:\n```json\n{call}\n```\nuser: <result of=\"{tool}\">\n{result}\n</result>\nyou: {answer}"
+    )
 }
 
 /// A call of a tool with everything it needs.

@@ -63,7 +63,7 @@ fn acting(choice: &ModelChoice, minds: &Minds) -> Option<Acting> {
         let program = PROGRAMS.iter().find(|program| program.name == choice.provider)?;
         let path = on_path(program.executable).map(|path| path.display().to_string());
         let words = match &path {
-            Some(_) => format!("written for version {}; {} logs in", program.version, program.login),
+            Some(_) => format!("written for version {}; to log in: {}", program.version, program.login),
             None => program.install.to_owned(),
         };
         let usable = path.is_some();

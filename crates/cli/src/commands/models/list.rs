@@ -29,8 +29,8 @@ pub struct Arguments {
 /// Prints the list.
 pub fn execute(arguments: &Arguments, minds: &Minds, environment: &Environment) -> Result<(), Problem> {
     let mut usable: Vec<&str> = minds.usable().iter().map(|profile| profile.name.as_str()).collect();
-    let local = minds.profiles.iter().filter(|profile| profile.need == Need::Nothing);
-    usable.extend(local.map(|profile| profile.name.as_str()));
+    let keyless = minds.profiles.iter().filter(|profile| profile.need != Need::Key);
+    usable.extend(keyless.map(|profile| profile.name.as_str()));
     let known = minds.catalog.known().iter();
     let mut rows: Vec<Row> = known.map(|facts| Row::of(facts, usable.contains(&facts.provider()))).collect();
     rows.extend(acting::rows(minds));
