@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{
     account::{Account, Voice},
     failure::{self, Failure},
-    grant::{Counterpart, Grant, Reach, choose, row},
+    grant::{Counterpart, Grant, choose, row},
     program::CLAUDE,
     rule::rules,
     start::Start,
@@ -54,19 +54,18 @@ pub(super) fn arguments(start: &Start<'_>) -> Vec<OsString> {
 }
 
 pub(super) fn grant(tools: &[&str], workplace: &Workplace) -> Grant {
-    let mut grant = choose(TOOLS, tools, workplace, Reach::Commands);
+    let mut grant = choose(TOOLS, tools, workplace);
     // `--tools` is the wall: what is not named does not exist. Servers from its user's settings stay out.
     grant.flags.push(format!("--tools={}", grant.tools.join(",")).into());
     grant.flags.push("--strict-mcp-config".into());
     if grant.tools.is_empty() {
         return grant;
     }
-    let allowed = allowed(&grant.tools, workplace);
-    if !allowed.is_empty() {
-        grant.flags.push(format!("--allowedTools={}", allowed.join(",")).into());
+    let named = named(&grant.tools, workplace);
+    if !named.is_empty() {
+        grant.flags.push(format!("--allowedTools={}", named.join(",")).into());
     }
-    if edits_by_mode(workplace) && grant.tools.iter().any(|tool| effect(tool) == Some(Effect::LocalMutation))
-    {
+    if named.len() < grant.tools.len() {
         grant.flags.push("--permission-mode=acceptEdits".into());
     }
     deny(&mut grant, tools, workplace);
@@ -85,22 +84,14 @@ fn edits_by_mode(workplace: &Workplace) -> bool {
     workplace.mode == PermissionMode::AcceptEdits
 }
 
-/// What needs no question, tool by tool. A tool the mode would ask about is there for its rules only.
-fn allowed(tools: &[&str], workplace: &Workplace) -> Vec<String> {
+/// Tools that are named as needing no question; not those its mode for edits is for.
+fn named<'a>(tools: &[&'a str], workplace: &Workplace) -> Vec<&'a str> {
     let allow = rules(&workplace.rules.allow);
-    let mut allowed = Vec::new();
-    for tool in tools {
-        let effect = effect(tool).unwrap_or(Effect::RemoteAction);
-        let is_whole = allow.iter().any(|rule| rule.is_whole() && rule.is_about(tool));
-        let by_mode = edits_by_mode(workplace) && effect == Effect::LocalMutation;
-        if is_whole || (workplace.mode.permits(effect) && !by_mode) {
-            allowed.push((*tool).to_owned());
-        } else if !by_mode {
-            let about = allow.iter().filter(|rule| rule.is_command() && rule.is_about(tool));
-            allowed.extend(about.filter_map(|rule| rule.for_claude()));
-        }
-    }
-    allowed
+    let is_allowed = |tool: &str| allow.iter().any(|rule| rule.is_whole() && rule.is_about(tool));
+    let is_for_mode = |tool: &str| {
+        edits_by_mode(workplace) && effect(tool) == Some(Effect::LocalMutation) && !is_allowed(tool)
+    };
+    tools.iter().copied().filter(|tool| !is_for_mode(tool)).collect()
 }
 
 /// Passes deny rules on, and says which do not hold there.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{
     account::{Account, Voice},
     failure,
-    grant::{Counterpart, Grant, Reach, choose, note_unreached, row},
+    grant::{Counterpart, Grant, choose, note_unreached, row},
     program::CODEX,
     start::Start,
     title::title_of,
@@ -53,7 +53,7 @@ pub(super) fn arguments(start: &Start<'_>) -> Vec<OsString> {
 }
 
 pub(super) fn grant(tools: &[&str], workplace: &Workplace) -> Grant {
-    let mut grant = choose(TOOLS, tools, workplace, Reach::Tools);
+    let mut grant = choose(TOOLS, tools, workplace);
     grant.tools.sort_unstable();
     grant.tools.dedup();
     let has = |tool: &str| grant.tools.contains(&tool);

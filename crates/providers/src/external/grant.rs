@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use rooftree_protocol::{Effect, PermissionMode};
 
-use super::rule::{Rule, rules};
+use super::rule::rules;
 use crate::Workplace;
 
 /// What a program gets, and what nobody can promise about it.
@@ -35,22 +35,8 @@ pub(super) const fn row(canonical: &'static str, own: &'static str, effect: Effe
     Counterpart { canonical, own, effect }
 }
 
-/// What a program can be told about calls of one tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// Nothing: it has the tool or it has not.
-    Tools,
-    /// Which commands it may run without asking.
-    Commands,
-}
-
 /// The tools of the scope the program gets at this workplace, and those it does not.
-pub(super) fn choose(
-    table: &'static [Counterpart],
-    tools: &[&str],
-    workplace: &Workplace,
-    reach: Reach,
-) -> Grant {
+pub(super) fn choose(table: &'static [Counterpart], tools: &[&str], workplace: &Workplace) -> Grant {
     let mut grant = Grant::default();
     let (allow, deny) = (rules(&workplace.rules.allow), rules(&workplace.rules.deny));
     for tool in tools {
@@ -62,8 +48,9 @@ pub(super) fn choose(
             grant.withheld.push(format!("{tool}: the deny rule `{rule}` refuses it"));
             continue;
         }
-        let may_allow = |rule: &&Rule| rule.is_whole() || (reach == Reach::Commands && rule.is_command());
-        let allowed = allow.iter().filter(|rule| rule.is_about(tool)).find(may_allow);
+        // A rule about a part of a tool gives nothing: `claude`, told to run some commands without
+        // asking, also runs others that it takes for harmless.
+        let allowed = allow.iter().find(|rule| rule.is_whole() && rule.is_about(tool));
         let is_plan = workplace.mode == PermissionMode::Plan && row.effect != Effect::ReadOnly;
         if !workplace.mode.permits(row.effect) && (is_plan || allowed.is_none()) {
             grant.withheld.push(format!("{tool}: it would have to ask first, and a program cannot"));
@@ -207,10 +194,14 @@ mod tests {
         let allowed = |mode| ruled(mode, &["Bash(git status)", "Bash(git log *)", "Edit(src/**)"], &[]);
         assert_eq!(
             flags(&CLAUDE, &["Read", "Edit", "Bash"], &allowed(Ask)),
-            "--tools=Read,Bash --strict-mcp-config --allowedTools=Read,Bash(git status),Bash(git log:*)"
+            "--tools=Read --strict-mcp-config --allowedTools=Read"
         );
         assert_eq!(
-            flags(&CLAUDE, &["Read", "Bash"], &allowed(Plan)),
+            flags(&CLAUDE, &["Read", "Bash"], &ruled(Ask, &["Bash"], &[])),
+            "--tools=Read,Bash --strict-mcp-config --allowedTools=Read,Bash"
+        );
+        assert_eq!(
+            flags(&CLAUDE, &["Read", "Bash"], &ruled(Plan, &["Bash"], &[])),
             "--tools=Read --strict-mcp-config --allowedTools=Read"
         );
         assert_eq!(flags(&PI, &["Read", "Bash"], &allowed(Ask)), "--tools read");

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{
     account::{Account, Voice},
     failure,
-    grant::{Counterpart, Grant, Reach, choose, note_unreached, row},
+    grant::{Counterpart, Grant, choose, note_unreached, row},
     program::PI,
     start::Start,
     title::title_of,
@@ -49,7 +49,7 @@ pub(super) fn arguments(start: &Start<'_>) -> Vec<OsString> {
 }
 
 pub(super) fn grant(tools: &[&str], workplace: &Workplace) -> Grant {
-    let mut grant = choose(TOOLS, tools, workplace, Reach::Tools);
+    let mut grant = choose(TOOLS, tools, workplace);
     if grant.tools.is_empty() {
         grant.flags.push("--no-tools".into());
         return grant;
