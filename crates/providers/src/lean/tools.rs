@@ -29,15 +29,14 @@ pub(super) fn choose(tools: &[ToolSpec]) -> (Vec<&ToolSpec>, Vec<&str>) {
     (kept, withheld.into_iter().map(|spec| spec.name.as_str()).collect())
 }
 
-/// How to call tools, and which there are. Shown as a dialogue: of twelve questions a model of 1.5
-/// billion parameters answered eleven with a call then, and seven when it was only explained.
+/// How to call tools, and which there are. Shown rather than explained: of twelve questions a model of
+/// 1.5 billion parameters answers eleven with a call then, and seven otherwise.
 pub(super) fn describe(tools: &[&ToolSpec]) -> String {
     let mut text = format!(
         "# Tools\n\nYou see files and run commands only through tools. A call is a block of JSON and nothing \
-         behind it; its result comes with the next message:\n\n{}\n\n\
-         Never guess what a tool can tell you, and never write a result yourself.\n\n\
+         behind it. {}\n\nNever guess what a tool can tell you, and never write a result yourself.\n\n\
          Only these tools exist. `?` marks what may be left out.\n",
-        dialogue(tools)
+        shown(tools)
     );
     for spec in tools {
         let _ =
@@ -46,20 +45,24 @@ pub(super) fn describe(tools: &[&ToolSpec]) -> String {
     text
 }
 
-/// Somebody asks, the model calls, the result comes, the model answers.
-fn dialogue(tools: &[&ToolSpec]) -> String {
-    let reads = tools.iter().any(|spec| spec.name == "Read");
-    let (tool, question, call, result, answer) = match tools.first() {
-        _ if reads => {
-            let call = r#"{"tool":"Read","input":{"file_path":"notes.txt"}}"#.to_owned();
-            ("Read", "What does notes.txt say?", call, "Buy milk.", "It says: Buy milk.")
+/// A call, its result and the answer. Without names in front of them: a small model would write those too.
+fn shown(tools: &[&ToolSpec]) -> String {
+    let reader = tools.iter().find(|spec| spec.name == "Read");
+    let (asked, call, then) = match (reader, tools.first()) {
+        (Some(_), _) => {
+            let call = json!({"tool": "Read", "input": {"file_path": "notes.txt"}}).to_string();
+            let result = "<result of=\"Read\">\nBuy milk.\n</result>";
+            let then = format!(
+                "The next message is the result:\n\n{result}\n\nAnd then you answer: It says \"Buy milk.\""
+            );
+            ("Asked what notes.txt says", call, then)
         }
-        Some(spec) => (spec.name.as_str(), "…", example(spec), "…", "…"),
-        None => return String::new(),
+        (None, Some(first)) => {
+            ("To use a tool", example(first), "The next message is the result. Then you answer.".to_owned())
+        }
+        (None, None) => return String::new(),
     };
-    format!(
-        "user: {question}\nyou:\n```json\n{call}\n```\nuser: <result of=\"{tool}\">\n{result}\n</result>\nyou: {answer}"
-    )
+    format!("{asked}, for example, you answer:\n\n```json\n{call}\n```\n\n{then}")
 }
 
 /// A call of a tool with everything it needs.
