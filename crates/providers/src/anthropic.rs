@@ -94,7 +94,7 @@ impl Provider for Anthropic {
         let spell = |request: &Request| body::spell(request, &self.name);
         BOUNDS.ask(request, spell, |(body, dropped)| {
             let answer = decode::Answer::new(self.name.clone(), dropped);
-            exchange::stream(client.clone(), post.json(body), answer)
+            exchange::stream(client.clone(), post.body(body), answer)
         })
     }
 }

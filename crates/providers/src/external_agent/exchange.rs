@@ -153,8 +153,7 @@ async fn post(agent: &ExternalAgent, question: &Question, body: Vec<u8>) -> Resu
         return Err(Error::Unauthorized(format!("{} is not set any more", agent.options.variable)));
     };
     let signature = format!("sha256={}", signature(&secret, &body));
-    let post = Post::to(&agent.options.input_url)
-        .json(body)
+    let post = Post::json(&agent.options.input_url, body)
         .header("x-rooftree-signature", signature)
         .header("idempotency-key", &question.key);
     match agent.client.whole(post, BODY_BYTES).await? {

@@ -16,8 +16,13 @@ impl Post {
         Self { url: url.into(), ..Self::default() }
     }
 
+    /// A post of a JSON body.
+    pub fn json(url: impl Into<String>, body: Vec<u8>) -> Self {
+        Self::to(url).body(body)
+    }
+
     /// With a JSON body that is already spelled, because its bytes matter.
-    pub fn json(mut self, body: Vec<u8>) -> Self {
+    pub fn body(mut self, body: Vec<u8>) -> Self {
         self.body = body;
         self
     }

@@ -59,7 +59,7 @@ impl Provider for Chat {
         bounds.ask(request, spell, |(body, dropped)| {
             let (provider, fold) = (endpoint.provider.clone(), fold::Fold::default());
             let answer = Answer { provider, fold, marked: false, dropped };
-            exchange::stream(client.clone(), endpoint.sign(post.json(body)), answer)
+            exchange::stream(client.clone(), endpoint.sign(post.body(body)), answer)
         })
     }
 }

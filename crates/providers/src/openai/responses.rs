@@ -76,7 +76,7 @@ impl Provider for Responses {
         BOUNDS.ask(request, spell, |(body, dropped)| {
             let (provider, fold) = (endpoint.provider.clone(), fold::Fold::default());
             let answer = Answer { provider, fold, dropped, no_summaries: Arc::clone(no_summaries) };
-            exchange::stream(client.clone(), endpoint.sign(post.json(body)), answer)
+            exchange::stream(client.clone(), endpoint.sign(post.body(body)), answer)
         })
     }
 }
