@@ -55,6 +55,14 @@ impl Roof {
             max_turns: Some(1_000_000),
             run_timeout: None,
             max_cost_usd: None,
+            depth: None,
+            workspaces: rooftree_runtime::workspace::Place {
+                directory: directory.join("workspaces"),
+                copy_limit_bytes: 0,
+                copy_limit_files: 0,
+            },
+            memory: rooftree_runtime::memory::Shelves::default(),
+            naming: Arc::new(|name: &str| name.parse()),
         });
         Ok(Self { handle: runtime.handle(), model, runtime, cwd: directory.to_owned() })
     }

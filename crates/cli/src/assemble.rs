@@ -3,12 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ModelChoice, PermissionMode};
-use rooftree_providers::Catalog;
-use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock};
+use rooftree_runtime::{
+    Asking, Clock, Definitions, Options, Runtime, SystemClock, delegation, memory::Shelves, remember,
+    workspace::Place,
+};
 use rooftree_store::Store;
-use rooftree_tools::{Policy, Processes, Rule, Toolset};
+use rooftree_tools::{Policy, Processes, Rule, SemanticSearch, Toolset};
 
-use crate::settings::Settings;
+use crate::{minds::Minds, settings::Settings};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -28,22 +30,27 @@ pub struct Wishes {
 /// Everything that was read and found, before anything runs.
 pub struct Plan {
     pub store: Arc<dyn Store>,
-    pub catalog: Catalog,
+    pub minds: Minds,
     pub settings: Settings,
     pub wishes: Wishes,
+    pub search: SemanticSearch,
     pub asking: Asking,
+    /// Where agents remember what does not belong to a project.
+    pub memory: Shelves,
+    /// Where working copies of children are kept.
+    pub workspaces: Place,
 }
 
 impl Plan {
     /// A runtime with everything in it.
     pub fn start(self) -> Runtime {
-        let Self { store, catalog, settings, wishes, asking } = self;
+        let Self { store, minds, settings, wishes, search, asking, memory, workspaces } = self;
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
             clock: Arc::new(SystemClock),
-            catalog,
-            tools: tools(&processes),
+            catalog: minds.catalog.clone(),
+            tools: tools(&processes, search),
             processes,
             definitions: Definitions::builtin(),
             policy: Policy {
@@ -57,13 +64,18 @@ impl Plan {
             max_turns: wishes.max_turns.or(settings.max_turns),
             run_timeout: wishes.timeout.or(settings.timeout).map(in_whole_seconds),
             max_cost_usd: wishes.max_cost.or(settings.max_cost),
+            depth: None,
+            memory,
+            workspaces,
+            naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
         })
     }
 }
 
 /// The tools there are.
-pub fn tools(processes: &Arc<Processes>) -> Toolset {
-    rooftree_tools::builtin(processes.clone())
+pub fn tools(processes: &Arc<Processes>, search: SemanticSearch) -> Toolset {
+    let builtin = rooftree_tools::builtin_with(processes.clone(), search);
+    remember::added_to(&delegation::tools::added_to(&builtin))
 }
 
 /// The runtime counts whole seconds, and none of them would mean no limit.

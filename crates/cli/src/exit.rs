@@ -104,6 +104,12 @@ mod tests {
             usage: Usage::none(),
             duration_ms: 0,
             files: Vec::new(),
+            explored: Vec::new(),
+            tools: Vec::new(),
+            steps: Vec::new(),
+            delegated: rooftree_protocol::Usage::none(),
+            workspace: None,
+            verified: None,
             denials: Vec::new(),
             error: error.map(|code| Problem::new(code, "x")),
         }

@@ -84,6 +84,11 @@ impl Minds {
         Ok(Self { catalog, profiles, credentials, connections, external, aliases, cwd })
     }
 
+    /// With one more provider, or another one under that name.
+    pub fn with(self, name: &str, opener: Opener) -> Self {
+        Self { catalog: self.catalog.with(name, opener), ..self }
+    }
+
     /// Which model a name means, and how it was understood.
     pub fn resolve(&self, text: &str) -> Result<Resolved, Problem> {
         let usable = || self.usable().into_iter().map(|profile| profile.name.clone()).collect();

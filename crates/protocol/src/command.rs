@@ -36,6 +36,9 @@ pub enum Command {
     Cancel {
         /// Which one.
         session: SessionId,
+        /// Only if it is this run that it works on, now or later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
     },
     /// Forget the context; keep identity, metadata and journal.
     Clear {
@@ -69,6 +72,9 @@ pub enum Command {
         /// What to call the new session.
         #[serde(default)]
         name: Option<String>,
+        /// Whose conversation it becomes; the same agent's if absent.
+        #[serde(default)]
+        agent: Option<String>,
     },
     /// Answer a question about a tool call.
     Permit {

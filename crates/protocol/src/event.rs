@@ -4,15 +4,19 @@
 //! Ephemeral ones (deltas, progress, queue news) carry no number and are never
 //! stored: whoever misses them misses nothing that cannot be read later.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    BlobId, CallId, Effect, ForkPoint, Lane, Message, MessageId, Outcome, Part, PermissionId, Problem,
-    Repeat, RunId, SessionId, Timestamp, Todo, ToolCall, ToolKind, Usage, command::Answer,
+    BlobId, CallId, Effect, ForkPoint, Lane, Message, MessageId, Outcome, ParentCall, Part, PermissionId,
+    Problem, Repeat, RunId, SessionId, Timestamp, Todo, ToolCall, ToolKind, Usage, command::Answer,
     tool_call::FileNote,
 };
+
+pub use crate::run::{RunMode, RunStatus};
 
 /// The version of the envelope and of everything in it.
 pub const VERSION: u32 = 1;
@@ -82,6 +86,9 @@ pub enum EventBody {
         title: String,
         /// How many delegations above it.
         depth: u32,
+        /// The call that delegated it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<ParentCall>,
     },
     /// The run waits for somebody or something.
     #[serde(rename = "run.waiting")]
@@ -204,6 +211,18 @@ pub enum EventBody {
         /// Its place in that lane.
         position: u64,
     },
+    /// A message was taken from the inbox whose content the conversation has already.
+    #[serde(rename = "inbox.delivered")]
+    InboxDelivered {
+        /// Which message.
+        message: MessageId,
+        /// The task it is about: a call has told its result.
+        task: RunId,
+        /// Which lane.
+        lane: Lane,
+        /// Its place in that lane.
+        position: u64,
+    },
     /// How full the model's window is. Ephemeral.
     #[serde(rename = "context.usage")]
     ContextUsage {
@@ -252,6 +271,7 @@ impl EventBody {
             Self::PermissionResolved { .. } => "permission.resolved",
             Self::TodoUpdated { .. } => "todo.updated",
             Self::InboxQueued { .. } => "inbox.queued",
+            Self::InboxDelivered { .. } => "inbox.delivered",
             Self::ContextUsage { .. } => "context.usage",
             Self::ContextCompacted(_) => "context.compacted",
             Self::Notice { .. } => "notice",
@@ -313,28 +333,6 @@ pub enum ClearReason {
     Emergency,
 }
 
-/// What started a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RunMode {
-    /// A person.
-    Main,
-    /// Another agent that waits.
-    Foreground,
-    /// Another agent that waits for several.
-    Parallel,
-    /// Another agent that does not wait.
-    Background,
-    /// A branched-off session's first message.
-    Fork,
-    /// A schedule.
-    Scheduled,
-    /// A chat.
-    Connector,
-    /// Something taken in at a boundary while nobody was running.
-    Woken,
-}
-
 /// What a run can wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -349,26 +347,6 @@ pub enum WaitReason {
     RateLimit,
     /// The provider, which failed and will be asked again.
     Retry,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    /// The agent said it is done.
-    Completed,
-    /// Something it could not get around.
-    Failed,
-    /// Somebody stopped it.
-    Cancelled,
-    /// It used up its turns.
-    MaxTurns,
-    /// It used up its money.
-    Budget,
-    /// It used up its time.
-    TimedOut,
-    /// It was cut off and will not be resumed.
-    Interrupted,
 }
 
 /// Everything about a run's end.
@@ -389,12 +367,47 @@ pub struct RunEnd {
     /// Files it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileNote>,
+    /// Files it looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explored: Vec<PathBuf>,
+    /// Tools it used, in the order of first use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// What it did, in a few words each; the last ones if there were many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<String>,
+    /// What the runs it delegated to cost, not in `usage`.
+    #[serde(default)]
+    pub delegated: Usage,
+    /// What it changed in a working copy of its own, which is still to be brought in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Box<WorkspaceNote>>,
+    /// Whether what it says it did was checked, and found to be so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
     /// Calls that were refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<Denial>,
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Problem>,
+}
+
+/// What a run changed in a working copy of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspaceNote {
+    /// Where the copy is.
+    pub root: PathBuf,
+    /// The branch its work is on, if there is git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit it started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// What changed, to read; or why that cannot be said.
+    pub diffstat: String,
+    /// The files that changed.
+    pub files: Vec<PathBuf>,
 }
 
 /// A call that was refused.
@@ -503,6 +516,32 @@ pub struct ToolRecord {
     /// What it changed, as a unified diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// The task it started or asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskNote>,
+}
+
+/// What a call says about a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskNote {
+    /// Which task: the run that works on it.
+    pub task: RunId,
+    /// The session it runs in.
+    pub session: SessionId,
+    /// Its definition.
+    pub agent: String,
+    /// How it ended, if it has: then this call has told its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<RunStatus>,
+    /// What it cost, with everything it delegated, if it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// US dollars set aside for it while it is at work, if money is bounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// Whether the answer is one that was given before to the same question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
 }
 
 /// How bad a notice is.

@@ -52,6 +52,12 @@ macro_rules! id {
                 Ok(Self(text.into()))
             }
 
+            /// The id of this kind with the same tail as another one: one follows from the other.
+            pub fn akin_to(other: &str) -> Self {
+                let tail = other.split_once('_').map_or(other, |(_, tail)| tail);
+                Self(format!("{}{tail}", $prefix).into())
+            }
+
             /// The id as text.
             pub fn as_str(&self) -> &str {
                 &self.0

@@ -5,21 +5,31 @@
 
 pub mod command;
 pub mod definition;
+pub mod effect;
 pub mod error;
 pub mod event;
 pub mod ids;
+pub mod limits;
+pub mod mandate;
 pub mod message;
+pub mod model_choice;
+pub mod run;
+pub mod scope;
 pub mod session;
 pub mod time;
 pub mod tool_call;
 pub mod usage;
 
 pub use command::{Address, Answer, Command, Delivery, PermissionDecision, PermissionScope};
-pub use definition::{AgentDefinition, Effort, Limits, ModelChoice, PermissionMode, ToolScope};
+pub use definition::{AgentDefinition, Dialect, Example, Isolation, Level, McpServer, Memory, Source, UseAs};
 pub use error::{ErrorCode, Problem};
 pub use event::{Event, EventBody, RunStatus};
 pub use ids::{BlobId, CallId, MessageId, PermissionId, ProcessId, RunId, SessionId};
+pub use limits::Limits;
+pub use mandate::{Above, Mandate, Thoroughness};
 pub use message::{Lane, Message, Origin, Part};
+pub use model_choice::{Effort, ModelChoice};
+pub use scope::{PermissionMode, Scope};
 pub use session::{ForkPoint, ParentCall, Session};
 pub use time::Timestamp;
 pub use tool_call::{Effect, Outcome, Repeat, Todo, TodoStatus, ToolCall, ToolKind, ToolResult, ToolSpec};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{BlobId, CallId, MessageId, SessionId, Timestamp};
+use crate::{BlobId, CallId, Mandate, MessageId, RunId, SessionId, Timestamp, Usage, run::RunStatus};
 
 /// A message to a session. Content and context only: where an answer goes is not its business.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,11 +20,19 @@ pub struct Message {
     /// A line about the sender's surroundings, made by the client and kept verbatim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
+    /// What whoever answers may do, if another agent asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mandate: Option<Box<Mandate>>,
     /// When it was sent.
     pub at: Timestamp,
 }
 
 impl Message {
+    /// A message that says no more than this.
+    pub fn new(id: MessageId, parts: Vec<Part>, origin: Origin, at: Timestamp) -> Self {
+        Self { id, parts, origin, silent: false, context: None, mandate: None, at }
+    }
+
     /// All text parts, one per line.
     pub fn text(&self) -> String {
         text_of(&self.parts)
@@ -93,6 +101,20 @@ pub enum Origin {
         /// The call that sent it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallId>,
+    },
+    /// A task this session started, which has ended.
+    Task {
+        /// Which one.
+        task: RunId,
+        /// The session it ran in.
+        session: SessionId,
+        /// Its definition's name.
+        agent: String,
+        /// How it ended.
+        status: RunStatus,
+        /// What it cost, with everything it delegated.
+        #[serde(default)]
+        usage: Usage,
     },
     /// A schedule or heartbeat.
     Schedule {

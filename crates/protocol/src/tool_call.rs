@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use crate::{CallId, ErrorCode, Part, message::text_of};
 
+pub use crate::effect::{Effect, Repeat};
+
 /// What a model is told about a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolSpec {
@@ -41,32 +43,6 @@ pub enum ToolKind {
     Delegate,
     /// Anything else.
     Other,
-}
-
-/// What a call does to the world. The order is one of danger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// Changes nothing outside the session.
-    ReadOnly,
-    /// Changes files below the working directory.
-    LocalMutation,
-    /// May destroy something or run anything.
-    Destructive,
-    /// Acts on something elsewhere.
-    RemoteAction,
-}
-
-/// What may be done with a call whose result was lost in a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Repeat {
-    /// Run it again: it changes nothing.
-    Pure,
-    /// Run it again: twice is the same as once.
-    Idempotent,
-    /// Never run it again: say that nobody knows.
-    AtMostOnce,
 }
 
 /// One wish of a model.

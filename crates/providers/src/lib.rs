@@ -8,6 +8,7 @@ mod bounds;
 pub mod cassette;
 pub mod catalog;
 pub mod compatible;
+pub mod embeddings;
 pub mod error;
 pub mod external;
 pub mod external_agent;

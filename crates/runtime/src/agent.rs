@@ -15,27 +15,28 @@ mod limits;
 mod listen;
 mod patience;
 mod permission;
-mod prompt;
+pub(crate) mod prompt;
 mod recovery;
 mod result;
 mod run;
 mod run_view;
 mod settle;
 mod take;
+pub(crate) mod task;
 #[cfg(test)]
 mod testing;
 mod window;
-mod wording;
+pub(crate) mod wording;
 
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Answer, Event, EventBody, PermissionId, Problem, RunId, Session, SessionId, Timestamp,
+    Answer, Event, EventBody, Mandate, PermissionId, Problem, RunId, Session, SessionId, Timestamp,
     event::{ClearReason, NoticeLevel},
 };
 use rooftree_providers::{Media, Model};
 use rooftree_store::{ClaimOutcome, Claimed};
-use rooftree_tools::{Policy, tool::FileViews};
+use rooftree_tools::{Policy, Rule, tool::FileViews};
 
 use self::{
     decide::Room,
@@ -63,7 +64,11 @@ struct Agent {
     kit: Arc<Kit>,
     system: Arc<str>,
     fixed_estimate: u64,
+    /// What may happen without asking, with what was permitted for as long as the session is awake.
     policy: Policy,
+    permitted: Vec<Rule>,
+    /// For whom it works, if another agent asks.
+    mandate: Option<Box<Mandate>>,
     model: Result<Model, Problem>,
     window: Window,
     journal: Journal,
@@ -86,6 +91,8 @@ struct Agent {
     /// How the run must end, heard while something else was being done.
     ending: Option<limits::End>,
     answers: Vec<(PermissionId, Answer)>,
+    /// Runs that are to be stopped as soon as they begin.
+    unwanted: Vec<RunId>,
 }
 
 /// Lives until there is nothing left to do, or the runtime stops.
@@ -188,15 +195,17 @@ fn opening(session: &Session) -> Option<EventBody> {
 impl Agent {
     fn new(world: Arc<World>, claimed: Claimed, signals: Signals) -> Result<Self, Error> {
         let session = claimed.session;
-        let kit = world.kit(&session.agent)?;
-        let system = prompt::system(&kit.definition, &session.cwd);
-        let model = world.model(&session, kit.definition.model.as_ref());
+        let kit = world.kit(&session.agent, None)?;
+        let system = prompt::system(&world, &kit, &session.cwd);
+        let model = world.model(&session, &kit.definition, None);
         let window = model.as_ref().ok().and_then(|model| model.window).unwrap_or(kit.limits.context_window);
         let journal = Journal::open(world.clone(), session.clone(), claimed.claim, signals.clone());
         Ok(Self {
             opening: opening(&session),
             fixed_estimate: prompt::fixed_estimate(&system, &kit.specs),
-            policy: world.options.policy.clone(),
+            policy: world.policy(&kit.definition, None),
+            permitted: Vec::new(),
+            mandate: None,
             window: Window::new(window),
             history: History::default(),
             views: FileViews::default(),
@@ -208,6 +217,7 @@ impl Agent {
             clear_asked: false,
             ending: None,
             answers: Vec::new(),
+            unwanted: Vec::new(),
             world,
             session,
             kit,
@@ -218,15 +228,41 @@ impl Agent {
         })
     }
 
+    /// Takes up what this mandate allows; without one, what the definition does.
+    fn equip(&mut self, mandate: Option<Box<Mandate>>) -> Result<(), Problem> {
+        let kit = self.world.kit(&self.session.agent, mandate.as_deref())?;
+        if self.mandate == mandate && Arc::ptr_eq(&self.kit, &kit) {
+            return Ok(());
+        }
+        self.system = prompt::system(&self.world, &kit, &self.session.cwd);
+        self.fixed_estimate = prompt::fixed_estimate(&self.system, &kit.specs);
+        self.policy = self.world.policy(&kit.definition, mandate.as_deref());
+        self.policy.allow.extend(self.permitted.iter().cloned());
+        self.model = self.world.model(&self.session, &kit.definition, mandate.as_deref());
+        let window = self.model.as_ref().ok().and_then(|model| model.window);
+        self.window = Window::new(window.unwrap_or(kit.limits.context_window));
+        self.journal.works_for(mandate.as_ref().map(|mandate| mandate.parent.run.clone()));
+        (self.kit, self.mandate) = (kit, mandate);
+        Ok(())
+    }
+
     /// Works off what was left open, then the mail, until nothing is left.
     async fn work(&mut self, attempts: u32) -> Result<(), Error> {
         if self.session.forked_from.is_some() {
             // At once: it closes the run its parent was in.
             self.open_journal();
         }
+        if let Some(run) = self.history.run() {
+            let mandate = run.mandate.clone();
+            self.equip(mandate)?;
+        }
         recovery::recover(self, attempts).await?;
         loop {
-            if self.history.run().is_some() {
+            if let Some(run) = self.history.run() {
+                if let Some(at) = self.unwanted.iter().position(|unwanted| *unwanted == run.id) {
+                    self.unwanted.swap_remove(at);
+                    self.ending = Some(limits::End::Cancelled);
+                }
                 let end = run::run(self).await?;
                 if end == limits::End::Paused {
                     return Ok(());

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use rooftree_protocol::{AgentDefinition, ErrorCode, Limits, Problem, ToolScope};
+use rooftree_protocol::{AgentDefinition, ErrorCode, Level, Problem, Source};
 
 /// Agent definitions, ready to be looked up.
 #[derive(Clone, Debug)]
@@ -17,9 +17,8 @@ impl Definitions {
             name: "lead".into(),
             description: "The main agent: works on whatever it is asked.".into(),
             prompt: include_str!("definitions/builtin/lead.md").trim().into(),
-            model: None,
-            tools: ToolScope::default(),
-            limits: Limits::default(),
+            source: Source { level: Level::Builtin, ..Source::default() },
+            ..AgentDefinition::default()
         };
         Self { by_name: BTreeMap::new() }.with(lead)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Command, EventBody, SessionId,
+    AgentDefinition, Command, EventBody, SessionId,
     command::{Delivery, Reply},
 };
 use rooftree_store::{NewSessionRow, Posted, SessionPatch, Store};
@@ -32,7 +32,7 @@ impl Handle {
         match command {
             Command::Post { to, parts, origin, key, delivery } => {
                 let meant = self.router.resolve(to).await?;
-                let capacity = self.world.kit(meant.agent())?.limits.inbox;
+                let capacity = self.world.kit(meant.agent(), None)?.limits.inbox;
                 let letter = Letter { session: meant.id().clone(), parts, origin, key, delivery, capacity };
                 self.accept(meant, letter).await
             }
@@ -41,13 +41,16 @@ impl Handle {
                 self.router.wake(&session.id, Signal::Mail);
                 Ok(Reply::Session(Box::new(session)))
             }
-            Command::Fork { session, at, name } => self.fork(&session, at, name).await,
+            Command::Fork { session, at, name, agent } => {
+                let agent = agent.map(|agent| self.world.options.definitions.find(&agent)).transpose()?;
+                self.fork(&session, at, name, agent).await
+            }
             Command::Rename { session, name } => {
                 self.patch(&session, SessionPatch { name: Some(name), ..SessionPatch::default() }).await
             }
             Command::Delete { session } => {
                 let deleted_at = Some(Some(self.world.now()));
-                self.router.tell(&session, Signal::Cancel);
+                self.router.tell(&session, Signal::Cancel(None));
                 self.patch(&session, SessionPatch { deleted_at, ..SessionPatch::default() }).await
             }
             Command::Restore { session } => {
@@ -65,7 +68,9 @@ impl Handle {
                     }
                 }
             }
-            Command::Cancel { ref session } => self.tell(session, Signal::Cancel, command.clone()).await,
+            Command::Cancel { ref session, ref run } => {
+                self.tell(session, Signal::Cancel(run.clone()), command.clone()).await
+            }
             Command::Permit { ref session, ref permission, ref answer } => {
                 self.tell(session, Signal::Permit(permission.clone(), answer.clone()), command.clone()).await
             }
@@ -107,13 +112,20 @@ impl Handle {
         Ok(Reply::Accepted { session: session.id, message, position, repeated })
     }
 
-    async fn fork(&self, from: &SessionId, at: Option<u64>, name: Option<String>) -> Result<Reply, Error> {
+    /// A branch of a session, for the same agent or handed over to another one.
+    async fn fork(
+        &self,
+        from: &SessionId,
+        at: Option<u64>,
+        name: Option<String>,
+        agent: Option<Arc<AgentDefinition>>,
+    ) -> Result<Reply, Error> {
         let parent = self.router.by_id(from).await?;
         let new = NewSessionRow {
             id: SessionId::from_entropy(self.world.entropy()),
-            agent: parent.agent.clone(),
+            model: parent.model.clone().filter(|_| agent.is_none()),
+            agent: agent.map_or_else(|| parent.agent.clone(), |agent| agent.name.clone()),
             name,
-            model: parent.model.clone(),
             cwd: parent.cwd.clone(),
             parent: None,
             connector_key: None,

@@ -24,8 +24,15 @@ pub(crate) fn post(world: &World, letter: Letter) -> Post {
         Delivery::Steer => (Lane::Boundary, false),
         Delivery::Silent => (Lane::Boundary, true),
     };
-    let message =
-        Message { id, parts: letter.parts, origin: letter.origin, silent, context: None, at: world.now() };
+    let message = Message {
+        id,
+        parts: letter.parts,
+        origin: letter.origin,
+        silent,
+        context: None,
+        mandate: None,
+        at: world.now(),
+    };
     Post { session: letter.session, lane, key, message, capacity: letter.capacity }
 }
 

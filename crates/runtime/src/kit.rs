@@ -5,8 +5,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rooftree_protocol::{AgentDefinition, Limits, Problem, ToolSpec};
+use rooftree_protocol::{AgentDefinition, Limits, Mandate, Problem, Scope, ToolSpec, event::RunMode};
 use rooftree_tools::Toolset;
+
+/// Tools that an agent at the end of a chain of delegations does not have.
+pub(crate) const ONLY_ABOVE: [&str; 6] =
+    ["Task", "ListAgents", "TaskOutput", "TaskList", "ApplyWorkspace", "DiscardWorkspace"];
+/// Tools that only an agent with a memory has.
+const MEMORY: [&str; 3] = ["MemoryRead", "MemoryWrite", "MemorySearch"];
+/// Tools that talk to a person, which only the first agent of a chain does.
+pub(crate) const ONLY_FIRST: [&str; 1] = ["AskUser"];
 
 /// A definition, ready to be worked with.
 pub(crate) struct Kit {
@@ -19,10 +27,41 @@ pub(crate) struct Kit {
 
 impl Kit {
     /// `limits` are the definition's, with what the runtime was told instead.
-    pub(crate) fn new(definition: Arc<AgentDefinition>, limits: Limits, tools: &Toolset) -> Self {
-        let toolset = tools.scoped(&definition.tools);
-        Self { name: definition.name.as_str().into(), specs: toolset.specs(), definition, limits, toolset }
+    ///
+    /// Invariant: with a mandate there is never more than it allows.
+    pub(crate) fn new(
+        definition: Arc<AgentDefinition>,
+        limits: Limits,
+        tools: &Toolset,
+        mandate: Option<&Mandate>,
+    ) -> Self {
+        let own = owned(tools, &definition);
+        let toolset = mandate.map_or_else(|| own.clone(), |mandate| mandated(&own, mandate, &limits));
+        // A fork is told of the same tools as the session it branched off: what the provider has
+        // read already stays good. Those it may not use are refused when it calls them.
+        let is_fork = mandate.is_some_and(|mandate| mandate.mode == RunMode::Fork);
+        let told = if is_fork { &own } else { &toolset };
+        let specs = told.specs_in(definition.source.dialect);
+        Self { name: definition.name.as_str().into(), specs, definition, limits, toolset }
     }
+}
+
+/// The tools a definition's scope lets through. Without a memory there is nothing to remember with.
+fn owned(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
+    let mut scope = definition.tools.clone();
+    if definition.memory.is_none() {
+        scope.deny.extend(MEMORY.map(str::to_owned));
+    }
+    tools.scoped(&scope)
+}
+
+fn mandated(own: &Toolset, mandate: &Mandate, limits: &Limits) -> Toolset {
+    let mut scope = Scope::only(mandate.tools.iter().cloned());
+    scope.deny.extend(ONLY_FIRST.map(str::to_owned));
+    if mandate.depth() >= limits.depth {
+        scope.deny.extend(ONLY_ABOVE.map(str::to_owned));
+    }
+    own.scoped(&scope)
 }
 
 /// The kits made so far, by definition.
@@ -30,7 +69,7 @@ impl Kit {
 pub(crate) struct Kits(Mutex<HashMap<String, Arc<Kit>>>);
 
 impl Kits {
-    /// The kit for an agent's name, made now if it is the first of its kind.
+    /// The kit under this name, made now if it is the first of its kind.
     pub(crate) fn of(
         &self,
         name: &str,

@@ -6,25 +6,32 @@
 #![warn(missing_docs)]
 
 mod agent;
+mod answers;
 mod bus;
+mod caller;
 pub mod clock;
 pub mod definitions;
+pub mod delegation;
 mod error;
 mod governor;
 mod handle;
 mod inbox;
 mod kit;
+pub mod memory;
+pub mod remember;
+mod replies;
 mod router;
 mod runtime;
 mod signals;
 mod tasks;
+pub mod workspace;
 mod world;
 
-pub use agent::history::History;
+pub use agent::{history::History, wording::user_parts as worded};
 pub use bus::{Filter, Subscription};
 pub use clock::{Clock, SystemClock};
 pub use definitions::Definitions;
 pub use error::Error;
 pub use handle::Handle;
 pub use runtime::Runtime;
-pub use world::{Asking, Options};
+pub use world::{Asking, Naming, Options};

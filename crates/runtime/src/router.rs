@@ -6,15 +6,16 @@ use std::{
 };
 
 use rooftree_protocol::{
-    ErrorCode, Problem, Session, SessionId,
+    Command, ErrorCode, Problem, RunId, Session, SessionId,
     command::{Address, NewSession},
 };
 use rooftree_store::{NewSessionRow, Pending, SessionFilter, Store};
+use tokio::sync::mpsc;
 
 use crate::{
     Error, agent,
     signals::{Signal, Signals},
-    world::World,
+    world::{Errand, World},
 };
 
 /// The session an address means.
@@ -151,6 +152,26 @@ impl Router {
     pub(crate) fn tell(&self, session: &SessionId, signal: Signal) -> bool {
         let awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
         awake.get(session).is_some_and(|signals| signals.send(signal).is_ok())
+    }
+
+    /// Does what agents want done with other sessions, until the runtime closes.
+    pub(crate) async fn run_errands(self: Arc<Self>, mut errands: mpsc::UnboundedReceiver<Errand>) {
+        let closing = self.world.closing.clone();
+        while let Some(Some(errand)) = closing.run_until_cancelled(errands.recv()).await {
+            match errand {
+                Errand::Wake(session) => self.wake(&session, Signal::Mail),
+                Errand::Cancel(session, run) => self.cancel(session, run).await,
+            }
+        }
+    }
+
+    /// Stops a run, here or in the process that works on it.
+    async fn cancel(&self, session: SessionId, run: RunId) {
+        if self.tell(&session, Signal::Cancel(Some(run.clone()))) {
+            return;
+        }
+        let command = Command::Cancel { session: session.clone(), run: Some(run) };
+        self.world.store().put_command(&session, command, self.world.now()).later();
     }
 
     fn start(self: &Arc<Self>, session: SessionId, signals: Signals) {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use rooftree_store::Owner;
+use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Handle, Options, bus::Bus, governor::Governor, kit::Kits, router::Router, signals::Signal, tasks,
-    world::World,
+    Handle, Options, answers::Answers, bus::Bus, governor::Governor, kit::Kits, replies::Replies,
+    router::Router, signals::Signal, tasks, world::World,
 };
 
 /// Agents under one roof. Dropping it without [`Runtime::stop`] leaves runs to be resumed.
@@ -18,6 +19,7 @@ pub struct Runtime {
 impl Runtime {
     /// Opens the doors. Nothing runs until a command comes.
     pub fn start(options: Options) -> Self {
+        let (errands, to_do) = mpsc::unbounded_channel();
         let world = Arc::new(World {
             options,
             bus: Bus::default(),
@@ -26,10 +28,15 @@ impl Runtime {
             owner: Owner::this_process(),
             closing: CancellationToken::new(),
             crew: TaskTracker::new(),
+            replies: Replies::default(),
+            answers: Answers::default(),
+            errands,
         });
         let processes = world.options.processes.events();
         tokio::spawn(tasks::keep_list(world.clone(), processes));
-        Self { handle: Handle { router: Router::new(world.clone()), world } }
+        let router = Router::new(world.clone());
+        tokio::spawn(router.clone().run_errands(to_do));
+        Self { handle: Handle { router, world } }
     }
 
     /// A way in.

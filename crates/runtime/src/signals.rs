@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use rooftree_protocol::{Command, PermissionId, ProcessId, SessionId, command::Answer};
+use rooftree_protocol::{Command, PermissionId, ProcessId, RunId, SessionId, command::Answer};
 use rooftree_store::Error;
 use tokio::sync::Notify;
 
@@ -17,8 +17,8 @@ use tokio::sync::Notify;
 pub(crate) enum Signal {
     /// The inbox may hold something new.
     Mail,
-    /// Stop the run.
-    Cancel,
+    /// Stop the run; only this one, if it is named.
+    Cancel(Option<RunId>),
     /// Stop the run, then start the context anew.
     Clear,
     /// Somebody answered a question.
@@ -34,7 +34,7 @@ impl Signal {
     pub(crate) fn command(self, session: &SessionId) -> Option<Command> {
         let session = session.clone();
         match self {
-            Self::Cancel => Some(Command::Cancel { session }),
+            Self::Cancel(run) => Some(Command::Cancel { session, run }),
             Self::Clear => Some(Command::Clear { session }),
             Self::Permit(permission, answer) => Some(Command::Permit { session, permission, answer }),
             Self::StopProcess(process) => Some(Command::StopProcess { session, process }),

@@ -56,6 +56,8 @@ fn started(world: &World, id: String, session: SessionId, title: String, identit
         detail: String::new(),
         started_at: world.now(),
         ended_at: None,
+        child: None,
+        data: serde_json::Map::new(),
     }
 }
 

@@ -3,18 +3,24 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    ErrorCode, Event, EventBody, ModelChoice, Problem, RunId, Session, Timestamp, event,
+    AgentDefinition, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, PermissionMode, Problem,
+    RunId, Session, SessionId, Timestamp, event,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
-use rooftree_tools::{Policy, Processes, Toolset};
+use rooftree_tools::{Policy, Processes, Rule, Toolset};
+use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Clock, Definitions,
+    answers::Answers,
     bus::Bus,
     governor::Governor,
     kit::{Kit, Kits},
+    memory::Shelves,
+    replies::Replies,
+    workspace,
 };
 
 /// How long a claim lives without being renewed.
@@ -57,7 +63,18 @@ pub struct Options {
     pub run_timeout: Option<Duration>,
     /// US dollars per run, instead of what definitions say.
     pub max_cost_usd: Option<f64>,
+    /// How deep delegation goes, instead of what definitions say.
+    pub depth: Option<u32>,
+    /// Where agents remember what does not belong to a project.
+    pub memory: Shelves,
+    /// Where working copies of children are kept.
+    pub workspaces: workspace::Place,
+    /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
+    pub naming: Naming,
 }
+
+/// Says which model a name means.
+pub type Naming = Arc<dyn Fn(&str) -> Result<ModelChoice, Problem> + Send + Sync>;
 
 pub(crate) struct World {
     pub(crate) options: Options,
@@ -69,6 +86,21 @@ pub(crate) struct World {
     pub(crate) closing: CancellationToken,
     /// Every task of this runtime, so that it can wait for them to end.
     pub(crate) crew: TaskTracker,
+    /// Who waits for which delegated run.
+    pub(crate) replies: Replies,
+    /// Answers that may be given again.
+    pub(crate) answers: Answers,
+    /// What agents want done with other sessions than their own.
+    pub(crate) errands: mpsc::UnboundedSender<Errand>,
+}
+
+/// Something an agent wants done with another session.
+#[derive(Debug)]
+pub(crate) enum Errand {
+    /// There is something new in its inbox.
+    Wake(SessionId),
+    /// Stop this run of it.
+    Cancel(SessionId, RunId),
 }
 
 impl World {
@@ -84,24 +116,71 @@ impl World {
         self.options.clock.entropy()
     }
 
-    /// What agents of this name work with.
-    pub(crate) fn kit(&self, agent: &str) -> Result<Arc<Kit>, Problem> {
-        self.kits.of(agent, || {
-            let definition = self.options.definitions.find(agent)?;
-            let mut limits = definition.limits.clone();
-            limits.max_turns = self.options.max_turns.unwrap_or(limits.max_turns);
-            limits.max_cost_usd = self.options.max_cost_usd.or(limits.max_cost_usd);
-            if let Some(limit) = self.options.run_timeout {
-                limits.run_timeout_secs = limit.as_secs().max(1);
-            }
-            Ok(Kit::new(definition, limits, &self.options.tools))
+    /// What agents of this name work with, under a mandate if another agent asks.
+    pub(crate) fn kit(&self, agent: &str, mandate: Option<&Mandate>) -> Result<Arc<Kit>, Problem> {
+        let definition = self.options.definitions.find(agent)?;
+        // A definition that was changed is another one, at another address.
+        let mut key = format!("{:p}", Arc::as_ptr(&definition));
+        if let Some(mandate) = mandate {
+            let Mandate { mode, tools, max_turns, max_cost_usd, .. } = mandate;
+            key = format!("{key} {mode:?} {} {max_turns:?} {max_cost_usd:?} {tools:?}", mandate.depth());
+        }
+        self.kits.of(&key, || {
+            let limits = self.limits(&definition, mandate);
+            Ok(Kit::new(definition.clone(), limits, &self.options.tools, mandate))
         })
     }
 
-    /// The model a session thinks with: its own, its definition's, the default.
-    pub(crate) fn model(&self, session: &Session, defined: Option<&ModelChoice>) -> Result<Model, Problem> {
+    /// A definition's limits, with what the runtime and the mandate say instead.
+    fn limits(&self, definition: &AgentDefinition, mandate: Option<&Mandate>) -> Limits {
+        let mut limits = definition.limits.clone();
+        let options = &self.options;
+        match mandate {
+            None => {
+                limits.max_turns = options.max_turns.or(definition.max_turns).unwrap_or(limits.max_turns);
+                limits.max_cost_usd = options.max_cost_usd.or(limits.max_cost_usd);
+            }
+            Some(mandate) => {
+                let turns = mandate.max_turns.or(definition.max_turns);
+                limits.max_turns = turns.unwrap_or(limits.child_turns);
+                let costs = [mandate.max_cost_usd, limits.max_cost_usd];
+                limits.max_cost_usd = costs.into_iter().flatten().reduce(f64::min);
+            }
+        }
+        if let Some(limit) = options.run_timeout {
+            limits.run_timeout_secs = limit.as_secs().max(1);
+        }
+        limits.depth = options.depth.unwrap_or(limits.depth);
+        limits
+    }
+
+    /// What may happen without asking. With a mandate it is what that says, never more.
+    pub(crate) fn policy(&self, definition: &AgentDefinition, mandate: Option<&Mandate>) -> Policy {
+        let mut policy = self.options.policy.clone();
+        if let Some(mandate) = mandate {
+            let rules = |rules: &[String]| rules.iter().filter_map(|rule| Rule::parse(rule).ok()).collect();
+            policy.mode = policy.mode.min(mandate.permission_mode);
+            policy.allow = rules(&mandate.allow);
+            policy.deny.extend::<Vec<Rule>>(rules(&mandate.deny));
+        }
+        policy.mode = policy.mode.min(definition.permission_mode.unwrap_or(PermissionMode::Bypass));
+        policy
+    }
+
+    /// The model a session thinks with: what the call says, its definition's, its own, that of
+    /// whoever asked, the default.
+    pub(crate) fn model(
+        &self,
+        session: &Session,
+        definition: &AgentDefinition,
+        mandate: Option<&Mandate>,
+    ) -> Result<Model, Problem> {
         let own = session.model.as_deref().map(str::parse).transpose()?;
-        let choice = own.or_else(|| defined.cloned()).or_else(|| self.options.default_model.clone());
+        let mandated = mandate.and_then(|mandate| mandate.model.clone());
+        let choice = match mandated {
+            Some(choice) => Some(choice),
+            None => own.or_else(|| definition.model.clone()).or_else(|| self.options.default_model.clone()),
+        };
         let choice = choice.ok_or_else(|| {
             Problem::new(ErrorCode::Unauthorized, format!("no usable model for agent `{}`", session.agent))
                 .cause("none was named, and there is no default")

@@ -20,8 +20,8 @@ pub use claim::{Claim, ClaimOutcome, Claimed, Owner};
 pub use error::Error;
 pub use pending::Pending;
 pub use records::{
-    Batch, CommandRow, InboxItem, NewSessionRow, Post, Posted, SearchHit, SessionFilter, SessionPatch,
-    TaskRow, TaskStatus,
+    Batch, CommandRow, InboxItem, NewSessionRow, Post, Posted, RunFilter, RunRow, SearchHit, SessionFilter,
+    SessionPatch, TaskRow, TaskStatus,
 };
 pub use sqlite::SqliteStore;
 pub use store::Store;

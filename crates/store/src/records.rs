@@ -55,6 +55,8 @@ pub struct SessionFilter {
     pub cwd: Option<PathBuf>,
     /// Only delegated ones, only top-level ones, or both.
     pub top_level: Option<bool>,
+    /// Only those a person talks to; the one at work, then the one spoken to last, comes first.
+    pub foreground: bool,
     /// Deleted ones instead of live ones.
     pub deleted: bool,
     /// At most this many; zero for all.
@@ -115,6 +117,8 @@ pub struct Batch {
     pub run: Option<Option<RunId>>,
     /// Messages to other sessions.
     pub posts: Vec<Post>,
+    /// Tasks that begin or end with this commit.
+    pub tasks: Vec<TaskRow>,
     /// Bytes that `events` name, kept as `put_blob` keeps them: an event never names what is not there.
     pub blobs: Vec<Vec<u8>>,
     /// The last thing said, for lists.
@@ -153,6 +157,12 @@ pub struct TaskRow {
     pub started_at: Timestamp,
     /// Until when.
     pub ended_at: Option<Timestamp>,
+    /// For a delegated run: the session it works in.
+    #[serde(default)]
+    pub child: Option<SessionId>,
+    /// Whatever else its owner keeps about it.
+    #[serde(default)]
+    pub data: Map<String, Value>,
 }
 
 /// How a task is.
@@ -167,6 +177,32 @@ pub enum TaskStatus {
     Failed,
     /// Stopped by somebody.
     Cancelled,
+}
+
+/// Which runs to list.
+#[derive(Clone, Debug, Default)]
+pub struct RunFilter {
+    /// Only this one.
+    pub run: Option<RunId>,
+    /// Only those whose id ends so.
+    pub ending: Option<String>,
+    /// Only those delegated by this run.
+    pub parent: Option<RunId>,
+    /// Only of this session.
+    pub session: Option<SessionId>,
+    /// Only those nobody delegated.
+    pub roots: bool,
+    /// At most this many; zero for all.
+    pub limit: usize,
+}
+
+/// A run, by the events it begins and ends with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRow {
+    /// `run.started`.
+    pub started: Event,
+    /// `run.completed`, if it has ended.
+    pub ended: Option<Event>,
 }
 
 /// A place where searched words were found.

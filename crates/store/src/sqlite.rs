@@ -14,6 +14,7 @@ mod failure;
 mod inbox;
 mod journal;
 mod readers;
+mod runs;
 mod schema;
 mod search;
 mod sessions;
@@ -38,7 +39,7 @@ use self::{
 };
 use crate::{
     Batch, Claim, ClaimOutcome, CommandRow, Error, InboxItem, NewSessionRow, Owner, Pending, Post, Posted,
-    SearchHit, SessionFilter, SessionPatch, Store, TaskRow, chain, verify::Report,
+    RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, Store, TaskRow, chain, verify::Report,
 };
 
 /// A store in one SQLite file. Dropping it finishes the writes that are queued.
@@ -223,6 +224,15 @@ impl Store for SqliteStore {
             }
             search::search(connection, &words, limit)
         })
+    }
+
+    fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>> {
+        self.read(move |connection| runs::list(connection, &filter))
+    }
+
+    fn task(&self, id: &str) -> Pending<Option<TaskRow>> {
+        let id = id.to_owned();
+        self.read(move |connection| tasks::one(connection, &id))
     }
 
     fn tasks(&self, session: Option<&SessionId>) -> Pending<Vec<TaskRow>> {

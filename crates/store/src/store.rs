@@ -5,7 +5,7 @@ use tokio::sync::watch;
 
 use crate::{
     Batch, Claim, ClaimOutcome, CommandRow, InboxItem, NewSessionRow, Owner, Pending, Post, Posted,
-    SearchHit, SessionFilter, SessionPatch, TaskRow, verify::Report,
+    RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, TaskRow, verify::Report,
 };
 use rooftree_protocol::Session;
 
@@ -92,6 +92,12 @@ pub trait Store: Send + Sync {
 
     /// Messages and replies that contain the words, best first.
     fn search(&self, words: &str, limit: usize) -> Pending<Vec<SearchHit>>;
+
+    /// Runs by their begin and end, the latest first. Reads no other events.
+    fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>>;
+
+    /// One task by its id, or by an end of it that only one has.
+    fn task(&self, id: &str) -> Pending<Option<TaskRow>>;
 
     /// Tasks of a session, or all; newest first.
     fn tasks(&self, session: Option<&SessionId>) -> Pending<Vec<TaskRow>>;

@@ -51,6 +51,8 @@ pub struct Plan {
     pub run_timeout: Option<Duration>,
     /// Dollars per run.
     pub max_cost_usd: Option<f64>,
+    /// How deep delegation goes.
+    pub depth: Option<u32>,
     /// What the model costs.
     pub price: Option<Price>,
     /// The agents there are.
@@ -74,6 +76,7 @@ impl Plan {
             run_timeout: None,
             max_cost_usd: None,
             price: None,
+            depth: None,
             definitions: Definitions::builtin(),
         }
     }
@@ -81,6 +84,18 @@ impl Plan {
     /// With these tools.
     pub fn tools(mut self, tools: Toolset) -> Self {
         self.tools = tools;
+        self
+    }
+
+    /// With these tools and those that ask other agents.
+    pub fn delegating(mut self, tools: Toolset) -> Self {
+        self.tools = rooftree_runtime::delegation::tools::added_to(&tools);
+        self
+    }
+
+    /// With one more agent.
+    pub fn agent(mut self, definition: rooftree_protocol::AgentDefinition) -> Self {
+        self.definitions = self.definitions.with(definition);
         self
     }
 
@@ -138,6 +153,14 @@ impl Plan {
             max_turns: self.max_turns,
             run_timeout: self.run_timeout,
             max_cost_usd: self.max_cost_usd,
+            depth: self.depth,
+            workspaces: rooftree_runtime::workspace::Place {
+                directory: directory.path().join("workspaces"),
+                copy_limit_bytes: 10_000_000,
+                copy_limit_files: 1_000,
+            },
+            memory: rooftree_runtime::memory::Shelves { user: Some(directory.path().join("memory")) },
+            naming: Arc::new(|name| name.parse()),
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }
     }
@@ -249,6 +272,14 @@ impl House {
     /// Everything in a session's journal.
     pub async fn events(&self, session: &SessionId) -> Vec<Event> {
         self.handle.store().events(session, 0, 100_000).await.expect("the journal can be read")
+    }
+
+    /// The sessions another one delegated to, oldest first.
+    pub async fn children(&self, session: &SessionId) -> Vec<rooftree_protocol::Session> {
+        let filter = rooftree_store::SessionFilter { parent: Some(session.clone()), ..Default::default() };
+        let mut children = self.handle.store().sessions(filter).await.expect("sessions can be listed");
+        children.sort_by(|a, b| (a.created_at, &a.agent, &a.id).cmp(&(b.created_at, &b.agent, &b.id)));
+        children
     }
 
     /// What happened, one line each.

@@ -7,7 +7,7 @@ use rooftree_protocol::ToolSpec;
 use serde_json::{Map, Value, json};
 
 /// One argument of a tool.
-pub(crate) struct Argument {
+pub struct Argument {
     name: &'static str,
     kind: Kind,
     about: &'static str,
@@ -17,7 +17,7 @@ pub(crate) struct Argument {
 }
 
 /// What an argument can be.
-pub(crate) enum Kind {
+pub enum Kind {
     /// Text.
     Text,
     /// A whole number, not negative.
@@ -31,6 +31,7 @@ pub(crate) enum Kind {
 }
 
 impl Argument {
+    /// An argument models are told about.
     pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
         Self { name, kind, about, aliases: &[], is_required: false, is_shown: true }
     }
@@ -40,6 +41,7 @@ impl Argument {
         Self { name, kind, about: "", aliases: &[], is_required: false, is_shown: false }
     }
 
+    /// One that must be there.
     pub const fn required(self) -> Self {
         Self { is_required: true, ..self }
     }
@@ -49,10 +51,12 @@ impl Argument {
         Self { aliases, ..self }
     }
 
+    /// What it is called.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
+    /// What else it is called.
     pub fn aliases(&self) -> &'static [&'static str] {
         self.aliases
     }
@@ -63,7 +67,7 @@ impl Argument {
 }
 
 /// What the model is told about a tool with these arguments. Byte-stable.
-pub(crate) fn spec(name: &str, description: &str, arguments: &[Argument]) -> ToolSpec {
+pub fn spec(name: &str, description: &str, arguments: &[Argument]) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
         description: description.to_owned(),
@@ -72,11 +76,7 @@ pub(crate) fn spec(name: &str, description: &str, arguments: &[Argument]) -> Too
 }
 
 /// Canonical arguments for what a model wrote, or what is wrong with it in words for the model.
-pub(crate) fn normalise(
-    tool: &str,
-    arguments: &[Argument],
-    input: Value,
-) -> Result<Map<String, Value>, String> {
+pub fn normalise(tool: &str, arguments: &[Argument], input: Value) -> Result<Map<String, Value>, String> {
     let written = object(input).ok_or_else(|| format!("{tool} takes an object of arguments."))?;
     let mut canonical = Map::new();
     for (name, value) in written {
@@ -101,17 +101,17 @@ pub(crate) fn normalise(
 }
 
 /// The text of an argument that was normalised; empty if it is absent.
-pub(crate) fn text<'a>(input: &'a Value, name: &str) -> &'a str {
+pub fn text<'a>(input: &'a Value, name: &str) -> &'a str {
     input.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The number of an argument that was normalised.
-pub(crate) fn number(input: &Value, name: &str) -> Option<u64> {
+pub fn number(input: &Value, name: &str) -> Option<u64> {
     input.get(name).and_then(Value::as_u64)
 }
 
 /// Whether a flag is set.
-pub(crate) fn flag(input: &Value, name: &str) -> bool {
+pub fn flag(input: &Value, name: &str) -> bool {
     input.get(name).and_then(Value::as_bool).unwrap_or_default()
 }
 

@@ -1,6 +1,7 @@
 //! The trait every tool implements, and what a tool is given and gives back.
 
 use std::{
+    any::Any,
     collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -8,7 +9,8 @@ use std::{
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    CallId, Effect, ErrorCode, Part, Repeat, SessionId, Todo, ToolKind, ToolSpec, tool_call::FileNote,
+    CallId, Dialect, Effect, ErrorCode, Part, Repeat, SessionId, Todo, ToolKind, ToolSpec, event::TaskNote,
+    tool_call::FileNote,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +28,12 @@ pub trait Tool: Send + Sync {
     /// What the model is told. Stable for the life of the tool: it is part of a cached prompt.
     fn spec(&self) -> &ToolSpec;
 
+    /// What a model is told instead that was taught another program's names; it answers to those too.
+    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+        let _ = dialect;
+        None
+    }
+
     /// Other names it answers to, compared without case.
     fn aliases(&self) -> &'static [&'static str] {
         &[]
@@ -33,6 +41,11 @@ pub trait Tool: Send + Sync {
 
     /// Its family.
     fn kind(&self) -> ToolKind;
+
+    /// Whether it must know who calls; only tools of the runtime can tell.
+    fn needs_caller(&self) -> bool {
+        self.kind() == ToolKind::Delegate
+    }
 
     /// Turns what a model wrote, under the name it used, into canonical arguments;
     /// says in words for the model what is wrong with them.
@@ -89,6 +102,8 @@ pub struct ToolContext {
     pub progress: Progress,
     /// Reads a blob that an earlier result was spilled to.
     pub blobs: BlobReader,
+    /// Who calls, for tools that ask other agents; what it is only the runtime knows.
+    pub caller: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// Says something about a running call to whoever watches.
@@ -157,6 +172,8 @@ pub struct ToolOutput {
     pub diff: Option<String>,
     /// The new todo list, if it changed.
     pub todos: Option<Vec<Todo>>,
+    /// The task it started or asked about.
+    pub task: Option<TaskNote>,
     /// Bytes to keep, e.g. an image that was read: the caller stores them and adds the part.
     pub media: Vec<Media>,
 }

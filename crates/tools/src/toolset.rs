@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use globset::Glob;
-use rooftree_protocol::{ToolScope, ToolSpec};
+use rooftree_protocol::{Dialect, Scope, ToolSpec};
 
 use crate::Tool;
 
@@ -28,7 +28,7 @@ impl Toolset {
     }
 
     /// This set narrowed by a scope. Globs are compared with canonical names, without case.
-    pub fn scoped(&self, scope: &ToolScope) -> Self {
+    pub fn scoped(&self, scope: &Scope) -> Self {
         let kept = self.tools.iter().filter(|tool| is_in_scope(tool.as_ref(), scope)).cloned();
         Self { tools: kept.collect() }
     }
@@ -46,6 +46,12 @@ impl Toolset {
         self.tools.iter().map(|tool| tool.spec().clone()).collect()
     }
 
+    /// What a model is told that knows the tools by the names of this dialect, in order.
+    pub fn specs_in(&self, dialect: Dialect) -> Arc<[ToolSpec]> {
+        let told = |tool: &Arc<dyn Tool>| tool.spec_in(dialect).unwrap_or_else(|| tool.spec().clone());
+        self.tools.iter().map(told).collect()
+    }
+
     /// The tools themselves, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.tools.iter()
@@ -58,17 +64,30 @@ impl Toolset {
 }
 
 /// Invariant: an allow list that is absent allows all, one that is empty allows none.
-fn is_in_scope(tool: &dyn Tool, scope: &ToolScope) -> bool {
+fn is_in_scope(tool: &dyn Tool, scope: &Scope) -> bool {
     let matches = |glob: &String| names_tool(glob, tool);
     scope.allow.as_ref().is_none_or(|allow| allow.iter().any(matches)) && !scope.deny.iter().any(matches)
 }
 
+/// Whether a scope lets this name through.
+pub fn is_named(scope: &Scope, name: &str) -> bool {
+    let matches = |glob: &String| is_match(glob, &name.to_lowercase());
+    scope.allow.as_ref().is_none_or(|allow| allow.iter().any(matches)) && !scope.deny.iter().any(matches)
+}
+
+/// Whether a scope has a list that this name is on.
+pub fn is_listed(scope: &Scope, name: &str) -> bool {
+    scope.allow.is_some() && is_named(scope, name)
+}
+
+fn is_match(glob: &str, name: &str) -> bool {
+    Glob::new(&glob.to_lowercase()).is_ok_and(|glob| glob.compile_matcher().is_match(name))
+}
+
 /// Whether a glob, or an alias written plainly, means this tool.
 fn names_tool(glob: &str, tool: &dyn Tool) -> bool {
-    let name = tool.spec().name.to_lowercase();
-    let pattern = glob.to_lowercase();
-    let by_glob = Glob::new(&pattern).is_ok_and(|glob| glob.compile_matcher().is_match(&name));
-    by_glob || tool.aliases().iter().any(|alias| alias.eq_ignore_ascii_case(glob))
+    is_match(glob, &tool.spec().name.to_lowercase())
+        || tool.aliases().iter().any(|alias| alias.eq_ignore_ascii_case(glob))
 }
 
 #[cfg(test)]
@@ -83,7 +102,7 @@ mod tests {
         let all = builtin(Arc::new(Processes::new(|| 1)));
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let left = |allow: Option<&[&str]>, deny: &[&str]| {
-            let scope = ToolScope { allow: allow.map(list), deny: list(deny) };
+            let scope = Scope { allow: allow.map(list), deny: list(deny) };
             all.scoped(&scope).names().join(" ")
         };
         assert_eq!(left(None, &[]), all.names().join(" "));

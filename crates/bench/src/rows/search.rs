@@ -75,6 +75,7 @@ async fn search(grep: &dyn Tool, root: &Path) -> Result<()> {
         views: FileViews::default(),
         todos: Arc::default(),
         progress: Arc::new(|_| {}),
+        caller: None,
         blobs: Arc::new(|_| Box::pin(async { None })),
     };
     let output = grep.run(input, context).await;

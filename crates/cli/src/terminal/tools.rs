@@ -86,6 +86,7 @@ mod tests {
             full: None,
             files: Vec::new(),
             diff: None,
+            task: None,
         }
     }
 

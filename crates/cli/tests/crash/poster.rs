@@ -98,6 +98,7 @@ fn letter(session: &SessionId, task: u64) -> Post {
         origin: Origin::User,
         silent: false,
         context: None,
+        mandate: None,
         at: SystemClock.now(),
     };
     Post {

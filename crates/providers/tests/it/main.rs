@@ -18,6 +18,7 @@ mod choosing;
 mod compatible;
 mod conversation;
 mod documents;
+mod embeddings;
 mod endings;
 mod exhausted;
 mod external;

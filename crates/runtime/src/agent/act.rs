@@ -22,7 +22,10 @@ use super::{
     result,
     take::is_steered,
 };
-use crate::Error;
+use crate::{
+    Error,
+    kit::{ONLY_ABOVE, ONLY_FIRST},
+};
 
 /// How long a cancelled tool may take to stop before it is given up.
 const GRACE: Duration = Duration::from_secs(5);
@@ -110,6 +113,9 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
 fn unknown_tool(agent: &Agent, name: &str) -> (ErrorCode, String) {
     let exists = matches!(agent.world.options.tools.find(name), Found::Tool(_));
     let there_are = agent.kit.toolset.names().join(", ");
+    if let Some(words) = not_inside(agent, name) {
+        return (ErrorCode::ToolNotAllowed, words);
+    }
     if exists {
         (
             ErrorCode::ToolNotAllowed,
@@ -120,6 +126,24 @@ fn unknown_tool(agent: &Agent, name: &str) -> (ErrorCode, String) {
             ErrorCode::ToolNotFound,
             format!("tool_not_found: there is no tool `{name}`. There are: {there_are}"),
         )
+    }
+}
+
+/// What to say about a tool that only agents further up have.
+fn not_inside(agent: &Agent, name: &str) -> Option<String> {
+    let Found::Tool(tool) = agent.world.options.tools.find(name) else { return None };
+    let name = tool.spec().name.as_str();
+    agent.mandate.as_ref()?;
+    if ONLY_ABOVE.contains(&name) {
+        Some(format!(
+            "{name} is not available inside a sub-agent. Do the work yourself, or say in your answer what another agent should do."
+        ))
+    } else if ONLY_FIRST.contains(&name) {
+        Some(format!(
+            "{name} is not available inside a sub-agent. Decide by yourself, or ask in your answer."
+        ))
+    } else {
+        None
     }
 }
 
@@ -188,7 +212,7 @@ async fn wind_up(agent: &mut Agent, mut running: FuturesUnordered<Running>, ende
 }
 
 fn start(agent: &Agent, one: Prepared, stop: &CancellationToken) -> Running {
-    let context = context(agent, &one.call.id, stop.child_token());
+    let context = context(agent, &one, stop.child_token());
     let since = agent.world.now();
     let work = one.tool.run(one.input.clone(), context);
     Box::pin(async move {

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{CallId, Effect, EventBody, Outcome, Part, Repeat, ToolCall, event::ToolRecord};
-use rooftree_tools::{Tool, ToolContext};
+use rooftree_protocol::{Effect, EventBody, Outcome, Part, Repeat, ToolCall, event::ToolRecord};
+use rooftree_tools::{Tool, ToolContext, toolset::Found};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
+use crate::caller::Caller;
 
 /// A call that passed every check but the last.
 #[derive(Clone)]
@@ -27,7 +28,8 @@ impl Prepared {
 }
 
 /// What a tool is given besides its arguments.
-pub(super) fn context(agent: &Agent, call: &CallId, cancel: CancellationToken) -> ToolContext {
+pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) -> ToolContext {
+    let call = &one.call.id;
     let (telling, run, called) = (agent.journal.teller().clone(), agent.run_id(), call.clone());
     let store = agent.world.store().clone();
     ToolContext {
@@ -35,6 +37,7 @@ pub(super) fn context(agent: &Agent, call: &CallId, cancel: CancellationToken) -
         call: call.clone(),
         cwd: agent.session.cwd.as_path().into(),
         cancel,
+        caller: caller(agent, one),
         views: agent.views.clone(),
         todos: agent.history.todos(),
         progress: Arc::new(move |text| {
@@ -48,6 +51,24 @@ pub(super) fn context(agent: &Agent, call: &CallId, cancel: CancellationToken) -
             })
         }),
     }
+}
+
+/// Who calls, for the tools that ask other agents. The others need not know, and are spared the cost.
+fn caller(agent: &Agent, one: &Prepared) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
+    let run = agent.run_id().filter(|_| one.tool.needs_caller())?;
+    let asks = |open: &&super::history::OpenCall| matches!(agent.kit.toolset.find(&open.call.tool), Found::Tool(tool) if tool.spec().name == "Task");
+    Some(Arc::new(Caller {
+        world: agent.world.clone(),
+        session: agent.journal.session().clone(),
+        run,
+        kit: agent.kit.clone(),
+        policy: agent.policy.clone(),
+        model: agent.model.as_ref().ok().map(|model| model.choice.clone()),
+        mandate: agent.mandate.clone(),
+        reply_at: agent.history.reply_at(),
+        delegations: agent.history.open_calls().filter(asks).count(),
+        money_left: super::budget::left(agent),
+    }))
 }
 
 /// Gives calls that will not be made a result that says so.
@@ -70,5 +91,6 @@ pub(super) fn not_made(call: &ToolCall, title: &str, outcome: Outcome, words: St
         full: None,
         files: Vec::new(),
         diff: None,
+        task: None,
     }
 }

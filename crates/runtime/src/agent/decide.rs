@@ -47,6 +47,10 @@ pub(crate) fn decide(history: &History, limits: &Limits, room: Room) -> Next {
     let open: Vec<ToolCall> = history.open_calls().map(|open| open.call.clone()).collect();
     let (turns, identical) = history.run().map_or((0, 0), |run| (run.turns, run.identical));
     let cut_off = history.run().map_or(0, |run| run.cut_off);
+    if turns > limits.max_turns {
+        // The one turn more, which was for saying how far it got.
+        return Next::End(End::MaxTurns);
+    }
     if !open.is_empty() {
         if identical > limits.identical_calls {
             return Next::End(End::Failed(going_in_circles(&open, identical)));
@@ -64,7 +68,7 @@ pub(crate) fn decide(history: &History, limits: &Limits, room: Room) -> Next {
         // Kept when the run was stopped, by a process that was gone before it could settle.
         Some(StopReason::Cancelled) => Next::End(End::Cancelled),
         Some(_) => Next::End(End::Completed),
-        None if turns >= limits.max_turns => Next::End(End::MaxTurns),
+        None if turns >= limits.max_turns && !history.has_last_word(limits) => Next::End(End::MaxTurns),
         None => ask(history, room),
     }
 }

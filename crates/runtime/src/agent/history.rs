@@ -4,12 +4,12 @@
 //! that was not fold to the same history.
 //! Invariant: in `messages()` every call has exactly one result, right after its reply.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use rooftree_protocol::{
-    BlobId, CallId, Event, EventBody, Lane, Outcome, Part, PermissionId, Repeat, Timestamp, Todo, ToolCall,
-    ToolResult,
-    event::{ClearReason, Compaction, ReplyRecord, Shrinking, StopReason, ToolRecord, WaitReason},
+    BlobId, CallId, Event, EventBody, Lane, Limits, Origin, Outcome, Part, PermissionId, Repeat, RunId,
+    Timestamp, Todo, ToolCall, ToolResult, Usage,
+    event::{ClearReason, Compaction, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, WaitReason},
 };
 use rooftree_providers::{ModelMessage, may_be_shown};
 
@@ -33,6 +33,14 @@ pub struct History {
     /// The last thing somebody asked for, whatever became of the rest.
     request: Option<Arc<ModelMessage>>,
     shrunk: u32,
+    /// The number of the last reply.
+    reply_at: u64,
+    /// Tasks that were started and of whose end nothing was told.
+    tasks: Vec<TaskNote>,
+    /// Tasks of whose end a call has told, while the inbox may still hold it.
+    told: Vec<RunId>,
+    /// Tasks of whose end the conversation knows.
+    heard: BTreeSet<RunId>,
 }
 
 /// The last message taken from each lane.
@@ -40,6 +48,15 @@ pub struct History {
 struct Taken {
     mail: u64,
     boundary: u64,
+}
+
+impl Taken {
+    fn note(&mut self, lane: Lane, position: u64) {
+        match lane {
+            Lane::Mail => self.mail = position,
+            Lane::Boundary => self.boundary = position,
+        }
+    }
 }
 
 /// A call and how far it is.
@@ -61,28 +78,42 @@ impl History {
                 self.close_open("forked here");
                 self.run = None;
                 self.taken = Taken::default();
+                // They will be told to the session that started them.
+                (self.tasks, self.told) = (Vec::new(), Vec::new());
             }
             EventBody::SessionCleared { reason: ClearReason::Asked } => self.clear(),
             EventBody::SessionCleared { reason: ClearReason::Emergency } => self.start_over(),
             EventBody::ContextCompacted(compaction) => self.shrink(compaction),
-            EventBody::RunStarted { mode, message, .. } => {
+            EventBody::RunStarted { mode, message, title, .. } => {
                 self.close_open(INTERRUPTED);
-                self.run = event.run.clone().map(|id| RunView::new(id, message.clone(), *mode, event.ts));
+                self.run = event.run.clone().map(|id| {
+                    let mut run = RunView::new(id, message.clone(), *mode, event.ts);
+                    run.title.clone_from(title);
+                    run
+                });
+            }
+            EventBody::InboxDelivered { task, lane, position, .. } => {
+                self.taken.note(*lane, *position);
+                self.told.retain(|told| told != task);
             }
             EventBody::MessageUser { message, lane, position } => {
                 self.close_open(INTERRUPTED);
-                match lane {
-                    Lane::Mail => self.taken.mail = *position,
-                    Lane::Boundary => self.taken.boundary = *position,
-                }
+                self.taken.note(*lane, *position);
                 if let (Some(run), Lane::Mail) = (&mut self.run, lane) {
                     run.mail = Some(*position);
+                    run.mandate.clone_from(&message.mandate);
+                }
+                if let Origin::Task { task, usage, .. } = &message.origin {
+                    self.hear_of_end(task, Some(*usage));
                 }
                 let message = Arc::new(ModelMessage::User(wording::user_parts(message)));
                 self.request = Some(message.clone());
                 self.push_shared(message);
             }
-            EventBody::MessageCompleted(reply) => self.take_reply(reply),
+            EventBody::MessageCompleted(reply) => {
+                self.reply_at = event.id.unwrap_or(self.reply_at);
+                self.take_reply(reply);
+            }
             EventBody::ToolStarted { call, repeat, .. } => {
                 if let Some(open) = self.open.iter_mut().find(|open| open.call.id == *call) {
                     open.intent = Some(*repeat);
@@ -153,6 +184,13 @@ impl History {
         self.messages.len() > 1
     }
 
+    /// Whether the run has used up its turns and has one more, to say how far it got: whoever
+    /// delegated it reads nothing else.
+    pub fn has_last_word(&self, limits: &Limits) -> bool {
+        let is_at_the_end = |run: &RunView| run.mandate.is_some() && run.turns == limits.max_turns;
+        self.run.as_ref().is_some_and(is_at_the_end)
+    }
+
     /// Whether the last thing said is what tools answered.
     pub fn ends_with_results(&self) -> bool {
         matches!(self.messages.last().map(Arc::as_ref), Some(ModelMessage::Results(_)))
@@ -176,14 +214,31 @@ impl History {
         }
     }
 
+    /// The number of the last reply: where a fork that it asks for branches off.
+    pub fn reply_at(&self) -> u64 {
+        self.reply_at
+    }
+
+    /// Tasks that were started and of whose end nothing was told yet.
+    pub fn tasks(&self) -> &[TaskNote] {
+        &self.tasks
+    }
+
+    /// Whether a call has told how this task ended, while the inbox still held it.
+    pub fn is_told(&self, task: &RunId) -> bool {
+        self.told.contains(task)
+    }
+
     /// Estimated tokens of the conversation.
     pub fn estimate(&self) -> u64 {
         self.estimate
     }
 
     fn clear(&mut self) {
-        let (run, taken) = (self.run.take(), self.taken);
-        *self = Self { run, taken, ..Self::default() };
+        let (run, taken, reply_at) = (self.run.take(), self.taken, self.reply_at);
+        let (tasks, told) = (std::mem::take(&mut self.tasks), std::mem::take(&mut self.told));
+        let heard = std::mem::take(&mut self.heard);
+        *self = Self { run, taken, reply_at, tasks, told, heard, ..Self::default() };
     }
 
     /// Forgets everything but the last request.
@@ -257,12 +312,37 @@ impl History {
             content: record.content.clone(),
         };
         open.result = Some(result);
+        if let Some(task) = &record.task {
+            self.note_task(task);
+        }
         if let Some(run) = &mut self.run {
             run.note_result(record);
         }
         if self.open.iter().all(|open| open.result.is_some()) {
             self.close_open(INTERRUPTED);
         }
+    }
+
+    fn note_task(&mut self, task: &TaskNote) {
+        match task.status {
+            None if self.tasks.iter().all(|known| known.task != task.task) => self.tasks.push(task.clone()),
+            None => {}
+            Some(_) if self.hear_of_end(&task.task, task.usage) => self.told.push(task.task.clone()),
+            Some(_) => {}
+        }
+    }
+
+    /// A task has ended: nothing is owed any more, and its cost is known.
+    /// Says whether that is new.
+    fn hear_of_end(&mut self, task: &RunId, usage: Option<Usage>) -> bool {
+        self.tasks.retain(|known| known.task != *task);
+        if !self.heard.insert(task.clone()) {
+            return false;
+        }
+        if let (Some(run), Some(usage)) = (&mut self.run, usage) {
+            run.delegated += usage;
+        }
+        true
     }
 
     /// Ends the last reply's calls: those without a result get one with these words.

@@ -13,7 +13,7 @@ use std::{
 };
 
 use rooftree_protocol::{Command, Event, EventBody, Lane, RunId, Session};
-use rooftree_store::{Batch, Claim, Pending, Post};
+use rooftree_store::{Batch, Claim, Pending, Post, TaskRow};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -39,6 +39,7 @@ pub(crate) struct Commit {
     /// The run that is open afterwards, if that changes.
     pub(crate) opens: Option<Option<RunId>>,
     pub(crate) posts: Vec<Post>,
+    pub(crate) tasks: Vec<TaskRow>,
     pub(crate) blobs: Vec<Vec<u8>>,
     pub(crate) snippet: Option<String>,
 }
@@ -62,6 +63,8 @@ enum Entry {
 pub(crate) struct Teller {
     world: Arc<World>,
     session: Arc<Session>,
+    /// The run that delegated the one being worked on.
+    parent_run: Option<RunId>,
     entries: Entries,
 }
 
@@ -85,9 +88,13 @@ impl Entries {
 }
 
 impl Teller {
+    fn event(&self, run: Option<RunId>, body: EventBody) -> Event {
+        Event { parent_run: self.parent_run.clone(), ..self.world.event(&self.session, run, body) }
+    }
+
     /// Says it, after all that was appended before.
     pub(crate) fn say(&self, run: Option<RunId>, body: EventBody) {
-        let event = Arc::new(self.world.event(&self.session, run, body));
+        let event = Arc::new(self.event(run, body));
         if self.entries.is_empty() {
             // Nothing to wait for: most deltas need no scribe.
             self.world.bus.publish(event);
@@ -105,19 +112,20 @@ impl Journal {
         let open = entries.open.clone();
         let scribe = Scribe { world: world.clone(), claim: claim.clone(), signals, open };
         let scribe = tokio::spawn(scribe.work(inbox));
-        let teller = Teller { world, session: Arc::new(session), entries };
+        let parent_run = session.parent.as_ref().map(|parent| parent.run.clone());
+        let teller = Teller { world, session: Arc::new(session), parent_run, entries };
         Self { teller, claim, head, scribe }
     }
 
     /// Queues a commit and returns its events, numbered. They are published once they are kept.
     pub(crate) fn append(&mut self, commit: Commit) -> Vec<Arc<Event>> {
-        let Teller { world, session, entries } = &self.teller;
+        let Teller { world, entries, .. } = &self.teller;
         let mut events = Vec::with_capacity(commit.bodies.len());
         let opening = commit.opening.into_iter().map(|body| (None, body));
         let bodies = commit.bodies.into_iter().map(|body| (commit.run.clone(), body));
         for (run, body) in opening.chain(bodies) {
             self.head += 1;
-            let event = world.event(session, run, body);
+            let event = self.teller.event(run, body);
             events.push(Event { id: Some(self.head), ..event });
         }
         let batch = Batch {
@@ -126,6 +134,7 @@ impl Journal {
             done: commit.done,
             run: commit.opens,
             posts: commit.posts,
+            tasks: commit.tasks,
             blobs: commit.blobs,
             snippet: commit.snippet,
             lease: world.now().after(LEASE),
@@ -134,6 +143,16 @@ impl Journal {
         let events: Vec<Arc<Event>> = events.into_iter().map(Arc::new).collect();
         entries.send(Entry::Written(pending, events.clone()));
         events
+    }
+
+    /// From now on the run being worked on is one that this run delegated.
+    pub(crate) fn works_for(&mut self, parent_run: Option<RunId>) {
+        self.teller.parent_run = parent_run;
+    }
+
+    /// The session this is the journal of.
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.teller.session
     }
 
     /// A way to tell watchers what is not kept.
@@ -230,7 +249,8 @@ impl Scribe {
         let commands = self.world.store().take_commands(&self.claim).await.unwrap_or_default();
         for row in commands {
             let signal = match row.command {
-                Command::Cancel { .. } | Command::Delete { .. } => Signal::Cancel,
+                Command::Cancel { run, .. } => Signal::Cancel(run),
+                Command::Delete { .. } => Signal::Cancel(None),
                 Command::Clear { .. } => Signal::Clear,
                 Command::Permit { permission, answer, .. } => Signal::Permit(permission, answer),
                 Command::StopProcess { process, .. } => Signal::StopProcess(process),

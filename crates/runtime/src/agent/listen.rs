@@ -48,7 +48,12 @@ impl Agent {
     pub(super) fn heed_signal(&mut self, signal: Signal) -> Result<Option<End>, Error> {
         match signal {
             Signal::Mail => self.has_news = true,
-            Signal::Cancel => return Ok(Some(End::Cancelled)),
+            Signal::Cancel(None) => return Ok(Some(End::Cancelled)),
+            Signal::Cancel(Some(run)) if self.run_id().as_ref() == Some(&run) => {
+                return Ok(Some(End::Cancelled));
+            }
+            // It may still be in the mail.
+            Signal::Cancel(Some(run)) => self.unwanted.push(run),
             Signal::Clear => {
                 self.clear_asked = true;
                 return Ok(Some(End::Cancelled));

@@ -38,7 +38,7 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         call: one.call.id.clone(),
         tool: one.tool.spec().name.clone(),
         title: one.title.clone(),
-        detail: one.tool.preview(&one.input, &context(agent, &one.call.id, CancellationToken::new())),
+        detail: one.tool.preview(&one.input, &context(agent, one, CancellationToken::new())),
         effect: one.effect,
         rule: rule.to_string(),
         until,
@@ -63,6 +63,7 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         }));
     }
     if answer.scope == PermissionScope::Session {
+        agent.permitted.push(rule.clone());
         agent.policy.allow.push(rule);
     }
     Ok(Permitted::Yes)

@@ -5,33 +5,38 @@
 
 use std::{path::Path, sync::Arc};
 
-use rooftree_protocol::AgentDefinition;
-use rooftree_providers::{Request, Rules, ToolChoice, Workplace};
+use rooftree_protocol::Part;
+use rooftree_providers::{ModelMessage, Request, Rules, ToolChoice, Workplace};
 
 use super::{Agent, window};
+use crate::{kit::Kit, memory, world::World};
 
 /// Tokens a reply may have: plenty for any turn, and no provider sets more aside for it.
 const MAX_OUTPUT: u64 = 32_000;
 
 /// The system prompt for a definition at work in a directory.
-pub(super) fn system(definition: &AgentDefinition, cwd: &Path) -> Arc<str> {
-    let prompt = definition.prompt.trim();
+pub(crate) fn system(world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
+    let prompt = kit.definition.prompt.trim();
     let platform = std::env::consts::OS;
-    format!("{prompt}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display())
+    let shelves = &world.options.memory;
+    let memory = memory::excerpt(&kit.definition, shelves, cwd, kit.limits.memory_bytes);
+    let memory = memory.map(|memory| format!("\n\n# What you remember\n\n{memory}")).unwrap_or_default();
+    format!("{prompt}{memory}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display())
         .trim()
         .into()
 }
 
 /// The next question to the model.
 pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt: u32) -> Request {
+    let is_last_word = agent.history.has_last_word(&agent.kit.limits);
     Request {
         model: model.choice.model.clone(),
         effort: model.choice.effort,
         agent: agent.kit.name.clone(),
         system: agent.system.clone(),
-        messages: agent.history.messages(),
+        messages: if is_last_word { with_last_word(agent) } else { agent.history.messages() },
         tools: agent.kit.specs.clone(),
-        tool_choice: ToolChoice::Auto,
+        tool_choice: if is_last_word { ToolChoice::Nothing } else { ToolChoice::Auto },
         schema: None,
         max_output: model.output.map(|most| most.min(MAX_OUTPUT)),
         media: agent.media.clone(),
@@ -46,6 +51,15 @@ fn workplace(agent: &Agent) -> Workplace {
     let written = |rules: &[rooftree_tools::Rule]| rules.iter().map(ToString::to_string).collect();
     let rules = Rules { allow: written(&agent.policy.allow), deny: written(&agent.policy.deny) };
     Workplace { directory: agent.session.cwd.clone(), mode: agent.policy.mode, rules }
+}
+
+/// The conversation, and that it is time to come to an end.
+fn with_last_word(agent: &Agent) -> Arc<Vec<Arc<ModelMessage>>> {
+    let words = "You have used all your turns and can use no more tools. Say now what you found, what you did and \
+                 what is left to do.";
+    let mut messages = agent.history.messages();
+    Arc::make_mut(&mut messages).push(Arc::new(ModelMessage::User(vec![Part::text(words)])));
+    messages
 }
 
 /// Estimated tokens of that question.

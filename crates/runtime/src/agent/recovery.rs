@@ -49,6 +49,10 @@ pub(super) fn heed_left(agent: &mut Agent, left: Vec<CommandRow>) {
     for row in left {
         match row.command {
             Command::Clear { .. } => agent.clear_asked = true,
+            Command::Cancel { run: Some(run), .. } if agent.run_id().as_ref() != Some(&run) => {
+                agent.unwanted.push(run);
+                continue;
+            }
             Command::Cancel { .. } | Command::Delete { .. } => {}
             _ => continue,
         }

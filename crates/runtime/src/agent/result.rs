@@ -1,6 +1,6 @@
 //! Turns what a tool gave back into what the journal keeps: cut, spilled, noted.
 
-use rooftree_protocol::{EventBody, Outcome, Part, Timestamp, event::ToolRecord};
+use rooftree_protocol::{EventBody, Outcome, Part, Timestamp, ToolKind, event::ToolRecord};
 use rooftree_store::blob_id;
 use rooftree_tools::{ToolOutput, output};
 
@@ -18,7 +18,9 @@ pub(super) fn keep(
     let outcome = instead.unwrap_or_else(|| output.failure.map_or(Outcome::Done, Outcome::Failed));
     let mut blobs = Vec::new();
     let mut full = None;
-    let limit = agent.kit.limits.result_chars;
+    let limits = &agent.kit.limits;
+    let is_answer = one.tool.kind() == ToolKind::Delegate;
+    let limit = if is_answer { limits.answer_chars } else { limits.result_chars };
     let mut content = Vec::with_capacity(output.content.len());
     for part in output.content {
         let (part, whole) = cut(part, limit);
@@ -31,6 +33,7 @@ pub(super) fn keep(
         content.push(Part::Image { blob, media_type: media.media_type, bytes });
         blobs.push(media.bytes);
     }
+    let told = output.task.as_ref().is_some_and(|task| task.status.is_some());
     let record = ToolRecord {
         call: one.call.id.clone(),
         tool: one.tool.spec().name.clone(),
@@ -41,10 +44,13 @@ pub(super) fn keep(
         full,
         files: output.files,
         diff: output.diff,
+        task: output.task,
     };
     let mut bodies = vec![EventBody::ToolCompleted(record)];
     bodies.extend(output.todos.map(|items| EventBody::TodoUpdated { items }));
     agent.append(Commit { bodies, blobs, run: agent.run_id(), ..Commit::default() });
+    // Its answer is in the inbox too, and is to be taken from there.
+    agent.has_news |= told;
     rooftree_store::failpoint::reach("tool.answered");
 }
 

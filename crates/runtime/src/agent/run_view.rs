@@ -1,10 +1,17 @@
 //! How far a run is: what its events amount to. Pure.
 
+use std::{collections::VecDeque, path::PathBuf};
+
 use rooftree_protocol::{
-    MessageId, Outcome, PermissionId, RunId, Timestamp, ToolCall, Usage,
+    Mandate, MessageId, Outcome, PermissionId, RunId, Timestamp, ToolCall, Usage,
     event::{Denial, ReplyRecord, RunMode, StopReason, ToolRecord},
     tool_call::{FileAction, FileNote},
 };
+
+/// Steps that are remembered.
+const STEPS: usize = 50;
+/// Files looked at that are remembered.
+const EXPLORED: usize = 200;
 
 /// How far the run is that is being worked on.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +26,8 @@ pub struct RunView {
     pub started_at: Timestamp,
     /// What started it.
     pub mode: RunMode,
+    /// What it is about, in short.
+    pub title: String,
     /// Replies so far.
     pub turns: u32,
     /// Calls that ended so far.
@@ -27,6 +36,16 @@ pub struct RunView {
     pub usage: Usage,
     /// Files it changed so far.
     pub files: Vec<FileNote>,
+    /// Files it looked at so far.
+    pub explored: Vec<PathBuf>,
+    /// Tools it used so far, in the order of first use.
+    pub tools: Vec<String>,
+    /// What it did last, in a few words each.
+    pub steps: VecDeque<String>,
+    /// What runs it delegated to cost so far.
+    pub delegated: Usage,
+    /// For whom it works, if another agent asked.
+    pub mandate: Option<Box<Mandate>>,
     /// Calls that were refused so far.
     pub denials: Vec<Denial>,
     /// The last thing the model said.
@@ -50,10 +69,16 @@ impl RunView {
             mail: None,
             started_at,
             mode,
+            title: String::new(),
             turns: 0,
             calls: 0,
             usage: Usage::none(),
             files: Vec::new(),
+            explored: Vec::new(),
+            tools: Vec::new(),
+            steps: VecDeque::new(),
+            delegated: Usage::none(),
+            mandate: None,
             denials: Vec::new(),
             text: String::new(),
             identical: 0,
@@ -77,6 +102,21 @@ impl RunView {
         self.last_calls = calls.to_vec();
     }
 
+    fn note_step(&mut self, record: &ToolRecord) {
+        if !self.tools.contains(&record.tool) {
+            self.tools.push(record.tool.clone());
+        }
+        if self.steps.len() == STEPS {
+            self.steps.pop_front();
+        }
+        self.steps.push_back(format!("{} {}", record.tool, record.title).trim().to_owned());
+        for note in record.files.iter().filter(|note| note.action == FileAction::Read) {
+            if self.explored.len() < EXPLORED && !self.explored.contains(&note.path) {
+                self.explored.push(note.path.clone());
+            }
+        }
+    }
+
     pub(super) fn note_result(&mut self, record: &ToolRecord) {
         self.calls += 1;
         if record.outcome == Outcome::Denied {
@@ -84,6 +124,7 @@ impl RunView {
             let (call, tool, title) = (record.call.clone(), record.tool.clone(), record.title.clone());
             self.denials.push(Denial { call, tool, title, reason });
         }
+        self.note_step(record);
         for note in record.files.iter().filter(|note| note.action != FileAction::Read) {
             match self.files.iter_mut().find(|known| known.path == note.path) {
                 Some(known) => {

@@ -1,9 +1,14 @@
 //! Ends a run: in one commit its outcome is recorded and its message is done.
 
-use rooftree_protocol::{EventBody, Lane, ToolCall, event::RunEnd};
+use std::sync::Arc;
 
-use super::{Agent, call::leave, journal::Commit, limits, limits::End, take::shortened};
-use crate::Error;
+use rooftree_protocol::{
+    EventBody, Lane, Mandate, Message, MessageId, Origin, Part, RunId, RunStatus, ToolCall, event::RunEnd,
+};
+use rooftree_store::Post;
+
+use super::{Agent, call::leave, journal::Commit, limits, limits::End, take::shortened, task};
+use crate::{Error, world::Errand};
 
 /// Settles the open run. Returns once that is on disk: only then does the answer leave.
 pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
@@ -11,6 +16,7 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
     // Every call has a result, also those the run ended without making.
     let open: Vec<ToolCall> = agent.history.open_calls().map(|open| open.call.clone()).collect();
     leave(agent, open, "[cancelled] the run ended before this call was made");
+    let copy = task::changes(agent.mandate.as_deref()).await;
     let Some(run) = agent.history.run() else { return Ok(()) };
     rooftree_store::failpoint::reach("run.settling");
     let mail = run.mail;
@@ -24,9 +30,17 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
         usage: run.usage,
         duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         files: run.files.clone(),
+        explored: run.explored.clone(),
+        tools: run.tools.clone(),
+        steps: run.steps.iter().cloned().collect(),
+        delegated: run.delegated,
+        workspace: copy,
+        verified: None,
         denials: run.denials.clone(),
         error: end.problem(),
     };
+    let told = run.mandate.clone().map(|mandate| (mandate, Arc::new(summary.clone())));
+    let id = run.id.clone();
     let snippet = (!summary.text.is_empty()).then(|| shortened(&summary.text, 120));
     bodies.push(EventBody::RunCompleted(summary));
     let commit = Commit {
@@ -35,8 +49,37 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
         run: agent.run_id(),
         opens: Some(None),
         snippet,
+        posts: told.iter().map(|(mandate, end)| reply(agent, &id, mandate, end)).collect(),
+        tasks: told.iter().map(|(mandate, end)| task::ended(agent, &id, mandate, end)).collect(),
         ..Commit::default()
     };
+    let left_running = (status == RunStatus::Cancelled).then(|| agent.history.tasks().to_vec());
     agent.append(commit);
-    agent.journal.barrier().await
+    agent.journal.barrier().await?;
+    if let Some((mandate, end)) = told {
+        agent.world.replies.tell(&id, &end);
+        let _ = agent.world.errands.send(Errand::Wake(mandate.parent.session));
+    }
+    // Whoever stops an agent stops what it has started.
+    for task in left_running.into_iter().flatten() {
+        let _ = agent.world.errands.send(Errand::Cancel(task.session, task.task));
+    }
+    Ok(())
+}
+
+/// The message to whoever delegated this run. It is part of the commit that ends it, so there is
+/// one for every end, and only one.
+fn reply(agent: &Agent, run: &RunId, mandate: &Mandate, end: &RunEnd) -> Post {
+    let origin = Origin::Task {
+        task: run.clone(),
+        session: agent.session.id.clone(),
+        agent: agent.session.agent.clone(),
+        status: end.status,
+        usage: task::total(end),
+    };
+    let parts = vec![Part::text(task::notice(&agent.session.agent, run, end, agent.kit.limits.answer_chars))];
+    let id = MessageId::from_entropy(agent.world.entropy());
+    let message = Message::new(id, parts, origin, agent.world.now());
+    let session = mandate.parent.session.clone();
+    Post { session, lane: Lane::Boundary, key: format!("task:{run}"), message, capacity: u64::MAX }
 }

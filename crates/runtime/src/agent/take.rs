@@ -2,7 +2,7 @@
 //!
 //! A message and the mark that it was taken are one commit, so none is taken twice or skipped.
 
-use rooftree_protocol::{EventBody, Lane, Origin, RunId, event::RunMode};
+use rooftree_protocol::{EventBody, Lane, Message, Origin, RunId, event::RunMode};
 use rooftree_store::InboxItem;
 
 use super::{Agent, journal::Commit};
@@ -12,30 +12,36 @@ use crate::{Error, inbox};
 /// Says whether there was anything.
 pub(super) async fn take_next(agent: &mut Agent) -> Result<bool, Error> {
     if let Some(item) = waiting(agent, Lane::Mail).await?.first() {
-        start(agent, item, mode_of(&item.message.origin));
+        start(agent, item, mode_of(&item.message))?;
         return Ok(true);
     }
     let boundary = waiting(agent, Lane::Boundary).await?;
-    let Some(waking) = boundary.iter().find(|item| !item.message.silent) else { return Ok(false) };
-    start(agent, waking, RunMode::Woken);
+    let is_news = |item: &&InboxItem| !item.message.silent && !is_told(agent, item);
+    let Some(waking) = boundary.iter().find(is_news) else {
+        return Ok(put_aside(agent, &boundary));
+    };
+    start(agent, waking, RunMode::Woken)?;
     Ok(true)
 }
 
 /// Opens a run. Its own message enters with it if it came by mail; what came by the boundary
 /// is taken in, in order, when the run reaches its first one.
-fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) {
-    let run = RunId::from_entropy(agent.world.entropy());
+fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(), Error> {
+    // A delegated run is known by its message before it begins: the id of the one is that of the other.
+    let run = RunId::akin_to(item.message.id.as_str());
+    agent.equip(item.message.mandate.clone())?;
     let started = EventBody::RunStarted {
         mode,
         message: item.message.id.clone(),
         model: agent.model_name(),
         title: shortened(&item.message.text(), 80),
-        depth: 0,
+        depth: agent.mandate.as_ref().map_or(0, |mandate| mandate.depth()),
+        parent: agent.mandate.as_ref().map(|mandate| mandate.parent.clone()),
     };
     let mut commit = Commit { run: Some(run.clone()), opens: Some(Some(run)), ..Commit::default() };
     commit.bodies.push(started);
     if item.lane == Lane::Mail {
-        commit.bodies.push(entering(item));
+        commit.bodies.push(entering(agent, item));
         commit.taken.push((item.lane, item.position));
         commit.snippet = Some(shortened(&item.message.text(), 120));
     }
@@ -43,6 +49,23 @@ fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) {
     agent.has_news = true;
     rooftree_store::failpoint::reach("mail.taking");
     agent.append(commit);
+    Ok(())
+}
+
+/// Whether the conversation has this already: a call has told how the task ended.
+fn is_told(agent: &Agent, item: &InboxItem) -> bool {
+    matches!(&item.message.origin, Origin::Task { task, .. } if agent.history.is_told(task))
+}
+
+/// Takes what has been told already, as far as nothing else is before it. Never starts a run.
+fn put_aside(agent: &mut Agent, items: &[InboxItem]) -> bool {
+    let told: Vec<&InboxItem> = items.iter().take_while(|item| is_told(agent, item)).collect();
+    if !told.is_empty() {
+        let places: Vec<(Lane, u64)> = told.iter().map(|item| (item.lane, item.position)).collect();
+        let bodies = told.into_iter().map(|item| entering(agent, item)).collect();
+        agent.append(Commit { bodies, taken: places.clone(), done: places, ..Commit::default() });
+    }
+    false
 }
 
 /// At a turn boundary: takes in what has come for it since the last one.
@@ -63,7 +86,7 @@ pub(super) async fn take_in(agent: &mut Agent) -> Result<(), Error> {
     }
     let places: Vec<(Lane, u64)> = items.iter().map(|item| (item.lane, item.position)).collect();
     let commit = Commit {
-        bodies: items.iter().map(entering).collect(),
+        bodies: items.iter().map(|item| entering(agent, item)).collect(),
         taken: places.clone(),
         done: places,
         run: agent.history.run().map(|run| run.id.clone()),
@@ -94,13 +117,20 @@ async fn waiting(agent: &Agent, lane: Lane) -> Result<Vec<InboxItem>, Error> {
     Ok(items)
 }
 
-fn entering(item: &InboxItem) -> EventBody {
+fn entering(agent: &Agent, item: &InboxItem) -> EventBody {
+    if let (Origin::Task { task, .. }, true) = (&item.message.origin, is_told(agent, item)) {
+        let (message, task) = (item.message.id.clone(), task.clone());
+        return EventBody::InboxDelivered { message, task, lane: item.lane, position: item.position };
+    }
     EventBody::MessageUser { message: item.message.clone(), lane: item.lane, position: item.position }
 }
 
-fn mode_of(origin: &Origin) -> RunMode {
-    match origin {
-        Origin::User | Origin::System { .. } => RunMode::Main,
+fn mode_of(message: &Message) -> RunMode {
+    if let Some(mandate) = &message.mandate {
+        return mandate.mode;
+    }
+    match message.origin {
+        Origin::User | Origin::System { .. } | Origin::Task { .. } => RunMode::Main,
         Origin::Agent { .. } => RunMode::Foreground,
         Origin::Schedule { .. } => RunMode::Scheduled,
         Origin::Connector { .. } => RunMode::Connector,

@@ -35,12 +35,21 @@ pub(super) fn started() -> Event {
         model: String::new(),
         title: String::new(),
         depth: 0,
+        parent: None,
     })
 }
 
 pub(super) fn user(text: &str) -> Event {
     let (id, parts) = (MessageId::from_entropy(1), vec![Part::text(text)]);
-    let message = Message { id, parts, origin: Origin::User, silent: false, context: None, at: Timestamp(0) };
+    let message = Message {
+        id,
+        parts,
+        origin: Origin::User,
+        silent: false,
+        context: None,
+        mandate: None,
+        at: Timestamp(0),
+    };
     event(EventBody::MessageUser { message, lane: Lane::Mail, position: 1 })
 }
 
@@ -85,5 +94,6 @@ pub(super) fn result(name: &str) -> Event {
         full: None,
         files: Vec::new(),
         diff: None,
+        task: None,
     }))
 }

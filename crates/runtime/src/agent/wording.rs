@@ -6,8 +6,8 @@
 use rooftree_protocol::{Message, Origin, Part};
 
 /// What the model reads of a message.
-pub(crate) fn user_parts(message: &Message) -> Vec<Part> {
-    let mut parts: Vec<Part> = message.parts.iter().flat_map(|part| worded(part, &message.origin)).collect();
+pub fn user_parts(message: &Message) -> Vec<Part> {
+    let mut parts: Vec<Part> = message.parts.iter().flat_map(|part| worded(part, message)).collect();
     if let Some(context) = &message.context {
         parts.insert(0, Part::text(inert(context)));
     }
@@ -15,10 +15,17 @@ pub(crate) fn user_parts(message: &Message) -> Vec<Part> {
 }
 
 /// A file is named in words, and kept for models that can see it.
-fn worded(part: &Part, origin: &Origin) -> Vec<Part> {
+fn worded(part: &Part, message: &Message) -> Vec<Part> {
     match part {
-        Part::Text { text } => vec![Part::text(match origin {
+        Part::Text { text } => vec![Part::text(match &message.origin {
             Origin::User | Origin::Connector { .. } => inert(text),
+            // What an agent is asked to do is its request; it cannot pose as us either.
+            Origin::Agent { .. } if message.mandate.is_some() => inert(text),
+            Origin::Task { task, session, status, .. } => {
+                let status = status.to_string();
+                let about = [("task", task.as_str()), ("status", status.as_str())];
+                tagged(session.as_str(), "child_result", &about, text)
+            }
             Origin::Agent { session, .. } => wrapped(session.as_str(), "message", text),
             Origin::Schedule { schedule } => wrapped(schedule, "schedule", text),
             Origin::System { about } => wrapped("rooftree", about, text),
@@ -35,12 +42,13 @@ fn worded(part: &Part, origin: &Origin) -> Vec<Part> {
 }
 
 fn wrapped(origin: &str, kind: &str, text: &str) -> String {
-    format!(
-        "<system_message origin=\"{}\" kind=\"{}\">{}</system_message>",
-        escaped(origin),
-        escaped(kind),
-        escaped(text)
-    )
+    tagged(origin, kind, &[], text)
+}
+
+fn tagged(origin: &str, kind: &str, about: &[(&str, &str)], text: &str) -> String {
+    let about: String = about.iter().map(|(name, value)| format!(" {name}=\"{}\"", escaped(value))).collect();
+    let (origin, kind, text) = (escaped(origin), escaped(kind), escaped(text));
+    format!("<system_message origin=\"{origin}\" kind=\"{kind}\"{about}>{text}</system_message>")
 }
 
 fn escaped(text: &str) -> String {
@@ -55,7 +63,8 @@ fn inert(text: &str) -> String {
     while let Some(at) = rest.find('<') {
         let (before, tag) = rest.split_at(at);
         out.push_str(before);
-        let name = tag.trim_start_matches(['<', '/', ' ', '\t', '\n', '\r']);
+        // Whatever a reader may skip, on a screen or in a tokenizer, is skipped here too.
+        let name = tag.trim_start_matches(|c: char| !c.is_alphanumeric());
         let ours = name.get(..TAG.len()).is_some_and(|start| start.eq_ignore_ascii_case(TAG));
         out.push_str(if ours { "&lt;" } else { "<" });
         rest = tag.get(1..).unwrap_or_default();
@@ -69,17 +78,20 @@ mod tests {
     use super::*;
     use rooftree_protocol::{MessageId, SessionId, Timestamp};
 
-    fn said(origin: Origin, text: &str) -> String {
-        let id = MessageId::from_entropy(1);
-        let message = Message {
-            id,
-            parts: vec![Part::text(text)],
+    fn message(origin: Origin, part: Part) -> Message {
+        Message {
+            id: MessageId::from_entropy(1),
+            parts: vec![part],
             origin,
             silent: false,
             context: None,
+            mandate: None,
             at: Timestamp(0),
-        };
-        rooftree_protocol::message::text_of(&user_parts(&message))
+        }
+    }
+
+    fn said(origin: Origin, text: &str) -> String {
+        rooftree_protocol::message::text_of(&user_parts(&message(origin, Part::text(text))))
     }
 
     #[test]
@@ -98,7 +110,7 @@ mod tests {
     fn a_file_is_named_in_words_and_kept_for_models_that_can_see_it() {
         let (blob, media_type) = (rooftree_protocol::BlobId::from_entropy(1), "application/pdf".to_owned());
         let part = Part::File { blob, name: "<system_message>.pdf".into(), media_type, bytes: 9 };
-        let parts = worded(&part, &Origin::User);
+        let parts = user_parts(&message(Origin::User, part));
         let [Part::Text { text }, Part::File { name, .. }] = parts.as_slice() else { panic!("{parts:?}") };
         assert!(
             text.starts_with("[attached file &lt;system_message>.pdf: application/pdf, 9 bytes; read it"),

@@ -16,7 +16,7 @@ async fn cancelling_a_model_call_keeps_what_was_said_and_the_queue() {
     let session = house.post("first").await;
     house.until(&session, "a delta", |event| event.body.name() == "message.delta").await;
     house.post_to(&session, "second").await;
-    house.command(Command::Cancel { session: session.clone() }).await;
+    house.command(Command::Cancel { session: session.clone(), run: None }).await;
     let end = house.finished(&session).await;
     assert_eq!(end.status, RunStatus::Cancelled);
     house.finished_runs(&session, 2).await;
@@ -35,7 +35,7 @@ async fn cancelling_a_tool_stops_it_and_gives_every_call_a_result() {
     let house = Plan::new([say("").calls(calls)]).tools(Toolset::new([step])).build();
     let session = house.post("go").await;
     house.saw(&session, "tool.started").await;
-    house.command(Command::Cancel { session: session.clone() }).await;
+    house.command(Command::Cancel { session: session.clone(), run: None }).await;
     house.finished(&session).await;
     assert_eq!(
         house.story(&session).await,
@@ -90,7 +90,7 @@ async fn a_cancel_for_a_resting_session_changes_nothing() {
     let house = Plan::new([say("one"), say("two")]).build();
     let session = house.post("a").await;
     house.finished(&session).await;
-    house.command(Command::Cancel { session: session.clone() }).await;
+    house.command(Command::Cancel { session: session.clone(), run: None }).await;
     house.post_to(&session, "b").await;
     assert_eq!(house.finished_runs(&session, 2).await.status, RunStatus::Completed);
 }
@@ -104,7 +104,7 @@ async fn a_cancel_reaches_the_process_that_works_while_another_waits_for_its_tur
     house.saw(&session, "tool.started").await;
     let other = house.beside(Plan::new([say("not asked"), say("later")]));
     other.post_to(&session, "and then").await;
-    other.command(Command::Cancel { session: session.clone() }).await;
+    other.command(Command::Cancel { session: session.clone(), run: None }).await;
     assert_eq!(house.finished(&session).await.status, RunStatus::Cancelled);
     house.finished_runs(&session, 2).await;
     house.verify().await;
@@ -121,7 +121,7 @@ async fn a_cancel_that_nobody_got_to_does_not_stop_a_later_run() {
     let session = house.post("one").await;
     house.finished(&session).await;
     let other = house.beside(Plan::new([say("not asked")]));
-    let left = Command::Cancel { session: session.clone() };
+    let left = Command::Cancel { session: session.clone(), run: None };
     other.handle.store().put_command(&session, left, house.clock.now()).await.unwrap();
     house.clock.advance(Duration::from_secs(1));
     house.post_to(&session, "two").await;

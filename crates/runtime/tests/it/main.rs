@@ -5,7 +5,9 @@
 mod budget;
 mod cancel;
 mod compaction;
+mod delegation;
 mod limits;
+mod memory;
 mod order;
 mod parallel;
 mod permissions;
@@ -17,3 +19,4 @@ mod sessions;
 mod steer;
 mod todos;
 mod wires;
+mod workspace;

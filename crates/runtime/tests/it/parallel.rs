@@ -77,16 +77,8 @@ async fn bad_calls_are_answers_for_the_model_not_errors() {
 
 #[tokio::test]
 async fn a_tool_outside_the_agents_scope_is_refused_when_it_is_called() {
-    use rooftree_protocol::{AgentDefinition, Limits, ToolScope};
-    let scope = ToolScope { allow: Some(vec!["Look".into()]), deny: vec![] };
-    let definition = AgentDefinition {
-        name: "lead".into(),
-        description: String::new(),
-        prompt: String::new(),
-        model: None,
-        tools: scope,
-        limits: Limits::default(),
-    };
+    use rooftree_protocol::{AgentDefinition, Scope};
+    let definition = AgentDefinition { tools: Scope::only(["Look"]), ..AgentDefinition::new("lead") };
     let (change, changer) = Probe::gated("Change", Effect::LocalMutation);
     let mut plan = Plan::new([say("").calls([call("CHANGE", json!({}))]), say("done")]);
     plan.definitions = plan.definitions.with(definition);

@@ -92,7 +92,7 @@ async fn cancelling_while_a_question_stands_ends_the_run() {
     let house = change_twice().asking(PermissionMode::Ask).build();
     let session = house.post("go").await;
     house.saw(&session, "permission.requested").await;
-    house.command(Command::Cancel { session: session.clone() }).await;
+    house.command(Command::Cancel { session: session.clone(), run: None }).await;
     house.finished(&session).await;
     assert!(
         house.story(&session).await.contains("tool     Change cancelled: [cancelled]\nended    cancelled")

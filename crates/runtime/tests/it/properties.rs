@@ -56,6 +56,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
                 origin: Origin::User,
                 silent,
                 context: None,
+                mandate: None,
                 at: Timestamp(0)
             },
             lane: Lane::Mail,
@@ -82,6 +83,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
                 full: None,
                 files: vec![],
                 diff: None,
+                task: None,
             })
         }),
         Just(EventBody::RunStarted {
@@ -89,7 +91,8 @@ fn any_body() -> impl Strategy<Value = EventBody> {
             message: MessageId::from_entropy(1),
             model: String::new(),
             title: String::new(),
-            depth: 0
+            depth: 0,
+            parent: None
         }),
         Just(EventBody::RunCompleted(RunEnd {
             status: RunStatus::Cancelled,
@@ -99,6 +102,12 @@ fn any_body() -> impl Strategy<Value = EventBody> {
             usage: Usage::none(),
             duration_ms: 0,
             files: vec![],
+            explored: Vec::new(),
+            tools: Vec::new(),
+            steps: Vec::new(),
+            delegated: rooftree_protocol::Usage::none(),
+            workspace: None,
+            verified: None,
             denials: vec![],
             error: None,
         })),
@@ -197,7 +206,7 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
             match dice.roll(6) {
                 0 => house.post_to(&session, "go on").await,
                 1 => house.steer(&session, "no, differently").await,
-                2 => drop(house.handle.send(Command::Cancel { session }).await),
+                2 => drop(house.handle.send(Command::Cancel { session, run: None }).await),
                 3 => {
                     house = match ending {
                         Ending::Stopped => house.reopen(plan()).await,
@@ -206,7 +215,8 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
                     house.recover().await;
                 }
                 4 => {
-                    let forked = house.handle.send(Command::Fork { session, at: None, name: None }).await;
+                    let forked =
+                        house.handle.send(Command::Fork { session, at: None, name: None, agent: None }).await;
                     if let Ok(Reply::Session(fork)) = forked {
                         house.post_to(&fork.id, "go branch").await;
                         sessions.push(fork.id);

@@ -77,8 +77,14 @@ async fn a_fork_reads_what_its_parent_had_read_and_leaves_it_alone() {
     let parent = house.post("my colour is blue").await;
     house.finished(&parent).await;
     let before = house.events(&parent).await;
-    let Reply::Session(fork) =
-        house.command(Command::Fork { session: parent.clone(), at: None, name: Some("branch".into()) }).await
+    let Reply::Session(fork) = house
+        .command(Command::Fork {
+            session: parent.clone(),
+            at: None,
+            name: Some("branch".into()),
+            agent: None,
+        })
+        .await
     else {
         panic!()
     };

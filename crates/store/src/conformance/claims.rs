@@ -71,7 +71,7 @@ async fn whoever_lost_the_claim_can_change_nothing(store: Shelf) {
     let id = open(&store, 1).await;
     let old = claim(&store, &id).await;
     append_notices(&store, &old, 1, 1).await;
-    store.put_command(&id, Command::Cancel { session: id.clone() }, NOW).await.unwrap();
+    store.put_command(&id, Command::Cancel { session: id.clone(), run: None }, NOW).await.unwrap();
     let new = claim_until(&store, &id, minute(), Timestamp(NOW.0 + 120_000)).await.claim;
     let other = open(&store, 2).await;
     let late = Batch {

@@ -51,6 +51,7 @@ pub(super) fn message(number: u128, text: &str) -> Message {
         origin: Origin::User,
         silent: false,
         context: None,
+        mandate: None,
         at: NOW,
     }
 }
@@ -132,6 +133,7 @@ pub(super) fn started(session: &SessionId, id: u64, run: &RunId) -> Event {
         model: "scripted".into(),
         title: "check".into(),
         depth: 0,
+        parent: None,
     };
     Event { run: Some(run.clone()), ..event(session, id, body) }
 }

@@ -19,13 +19,15 @@ async fn commands_are_handed_out_once_and_oldest_first(store: Shelf) {
     let (id, other) = (open(&store, 1).await, open(&store, 2).await);
     let claim = claim(&store, &id).await;
     assert!(store.take_commands(&claim).await.unwrap().is_empty());
-    store.put_command(&id, Command::Cancel { session: id.clone() }, NOW).await.unwrap();
+    store.put_command(&id, Command::Cancel { session: id.clone(), run: None }, NOW).await.unwrap();
     store.put_command(&other, Command::Clear { session: other.clone() }, NOW).await.unwrap();
     store.put_command(&id, Command::Clear { session: id.clone() }, minute()).await.unwrap();
     let rows = store.take_commands(&claim).await.unwrap();
     let rows: Vec<_> = rows.into_iter().map(|row| (row.command, row.at)).collect();
-    let wanted =
-        [(Command::Cancel { session: id.clone() }, NOW), (Command::Clear { session: id.clone() }, minute())];
+    let wanted = [
+        (Command::Cancel { session: id.clone(), run: None }, NOW),
+        (Command::Clear { session: id.clone() }, minute()),
+    ];
     assert_eq!(rows, wanted);
     assert!(store.take_commands(&claim).await.unwrap().is_empty());
     assert!(store.put_command(&session_id(404), Command::Clear { session: id }, NOW).await.is_err());
@@ -43,6 +45,8 @@ async fn a_task_is_replaced_by_its_id_and_listed_newest_first(store: Shelf) {
         detail: String::new(),
         started_at: Timestamp(NOW.0 + at),
         ended_at: None,
+        child: None,
+        data: serde_json::Map::new(),
     };
     let old = task("prc_a", one.clone(), 1);
     let new = task("prc_b", one.clone(), 2);
@@ -59,6 +63,8 @@ async fn a_task_is_replaced_by_its_id_and_listed_newest_first(store: Shelf) {
     };
     store.put_task(ended.clone()).await.unwrap();
     assert_eq!(store.tasks(Some(&one)).await.unwrap(), [new.clone(), ended.clone()]);
+    assert_eq!(store.task("prc_a").await.unwrap().as_ref(), Some(&ended));
+    assert_eq!(store.task("prc_none").await.unwrap(), None);
     assert_eq!(store.tasks(None).await.unwrap(), [elsewhere, new, ended]);
 }
 

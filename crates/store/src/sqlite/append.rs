@@ -13,6 +13,7 @@ use super::{
     claims::Proof,
     column,
     inbox::{self, Letter},
+    tasks,
 };
 use crate::{Batch, Error, chain, failpoint};
 
@@ -81,6 +82,9 @@ pub(crate) fn append(connection: &Connection, proof: &Proof, sealed: &Sealed) ->
     for letter in &sealed.letters {
         inbox::post(connection, letter)?;
     }
+    for task in &batch.tasks {
+        tasks::put(connection, task)?;
+    }
     Ok(())
 }
 
@@ -130,6 +134,7 @@ impl Place {
 fn take(connection: &Connection, place: &mut Place, batch: &Batch) -> Result<(), Error> {
     let messages = batch.events.iter().filter_map(|event| match &event.body {
         EventBody::MessageUser { message, lane, position } => Some((*lane, *position, &message.id)),
+        EventBody::InboxDelivered { message, lane, position, .. } => Some((*lane, *position, message)),
         _ => None,
     });
     let mut taken = batch.taken.iter();

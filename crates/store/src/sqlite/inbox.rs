@@ -1,6 +1,6 @@
 //! Inboxes: a message gets its place here, and waits.
 
-use rooftree_protocol::{Lane, MessageId, SessionId};
+use rooftree_protocol::{Lane, Message, MessageId, Origin, SessionId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{column, sessions};
@@ -50,11 +50,24 @@ pub(crate) fn post(connection: &Connection, letter: &Letter) -> Result<Posted, E
             letter.text,
         ])?;
     let count = match post.lane {
-        Lane::Mail => "UPDATE session SET mail_posted = ?2 WHERE number = ?1",
-        Lane::Boundary => "UPDATE session SET boundary_posted = ?2 WHERE number = ?1",
+        Lane::Mail => {
+            "UPDATE session SET mail_posted = ?2, user_at = coalesce(?3, user_at) WHERE number = ?1"
+        }
+        Lane::Boundary => {
+            "UPDATE session SET boundary_posted = ?2, user_at = coalesce(?3, user_at) WHERE number = ?1"
+        }
     };
-    connection.prepare_cached(count)?.execute(params![number, column::signed(position)])?;
+    connection.prepare_cached(count)?.execute(params![
+        number,
+        column::signed(position),
+        spoken_at(&post.message)
+    ])?;
     Ok(Posted { position, message: post.message.id.clone(), repeated: false })
+}
+
+/// When a person said this; none if nobody did.
+fn spoken_at(message: &Message) -> Option<i64> {
+    matches!(message.origin, Origin::User | Origin::Connector { .. }).then_some(message.at.0)
 }
 
 /// A session's row, and how many were posted to and taken from a lane.

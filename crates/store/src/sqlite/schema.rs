@@ -6,7 +6,8 @@ use rusqlite_migration::{M, Migrations};
 use crate::Error;
 
 /// One entry per version; an entry is never edited once it was released.
-const STEPS: &[M<'static>] = &[M::up(include_str!("schema/001_first.sql"))];
+const STEPS: &[M<'static>] =
+    &[M::up(include_str!("schema/001_first.sql")), M::up(include_str!("schema/002_delegation.sql"))];
 
 /// The version a current database has.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;

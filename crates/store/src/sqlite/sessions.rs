@@ -174,6 +174,7 @@ fn one(connection: &Connection, sql: &str, key: impl rusqlite::ToSql) -> Result<
 
 /// Sessions, most recently updated first.
 pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<Session>, Error> {
+    let order = if filter.foreground { "s.run IS NOT NULL DESC, s.user_at DESC," } else { "" };
     let mut statement = connection.prepare_cached(&format!(
         "{LISTED} WHERE (s.deleted_at IS NOT NULL) = :deleted
              AND (:agent IS NULL OR s.agent = :agent COLLATE NOCASE)
@@ -181,7 +182,8 @@ pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Ve
              AND (:parent IS NULL OR s.parent_session = :parent)
              AND (:cwd IS NULL OR s.cwd = :cwd)
              AND (:top_level IS NULL OR (s.parent_session IS NULL) = :top_level)
-         ORDER BY s.updated_at DESC, s.number DESC LIMIT :limit + 0"
+             AND (NOT :foreground OR (s.user_at IS NOT NULL AND s.parent_session IS NULL))
+         ORDER BY {order} s.updated_at DESC, s.number DESC LIMIT :limit + 0"
     ))?;
     let mut rows = statement.query(named_params! {
         ":deleted": filter.deleted,
@@ -191,6 +193,7 @@ pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Ve
         ":parent": filter.parent.as_ref().map(SessionId::as_str),
         ":cwd": filter.cwd.as_deref().map(column::path),
         ":top_level": filter.top_level,
+        ":foreground": filter.foreground,
         ":limit": if filter.limit == 0 { -1 } else { column::limit(filter.limit) },
     })?;
     let mut sessions = Vec::new();

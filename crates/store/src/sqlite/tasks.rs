@@ -12,11 +12,13 @@ pub(crate) fn put(connection: &Connection, task: &TaskRow) -> Result<(), Error> 
     let (number, _) = sessions::place(connection, &task.session)?;
     connection
         .prepare_cached(
-            "INSERT INTO task (id, session, kind, title, status, group_id, group_started, detail, started_at, ended_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+            "INSERT INTO task (id, session, kind, title, status, group_id, group_started, detail, started_at, ended_at,
+                 child, data)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
              ON CONFLICT (id) DO UPDATE SET session = excluded.session, kind = excluded.kind, title = excluded.title,
                  status = excluded.status, group_id = excluded.group_id, group_started = excluded.group_started,
-                 detail = excluded.detail, started_at = excluded.started_at, ended_at = excluded.ended_at",
+                 detail = excluded.detail, started_at = excluded.started_at, ended_at = excluded.ended_at,
+                 child = excluded.child, data = excluded.data",
         )?
         .execute(params![
             task.id,
@@ -29,6 +31,8 @@ pub(crate) fn put(connection: &Connection, task: &TaskRow) -> Result<(), Error> 
             task.detail,
             task.started_at.0,
             task.ended_at.map(|at| at.0),
+            task.child.as_ref().map(SessionId::as_str),
+            serde_json::to_string(&task.data)?,
         ])?;
     Ok(())
 }
@@ -47,6 +51,18 @@ pub(crate) fn list(connection: &Connection, session: Option<&SessionId>) -> Resu
     Ok(tasks)
 }
 
+/// One task by its id, or by a unique end of it.
+pub(crate) fn one(connection: &Connection, id: &str) -> Result<Option<TaskRow>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT t.*, s.id AS session_id FROM task t JOIN session s ON s.number = t.session
+         WHERE t.id = ?1 OR (length(?1) >= 4 AND substr(t.id, -length(?1)) = ?1) ORDER BY t.id = ?1 DESC LIMIT 2",
+    )?;
+    let mut rows = statement.query([id])?;
+    let Some(first) = rows.next()?.map(read).transpose()? else { return Ok(None) };
+    let is_unique = first.id == id || rows.next()?.is_none();
+    Ok(is_unique.then_some(first))
+}
+
 fn read(row: &Row<'_>) -> Result<TaskRow, Error> {
     let group: Option<i32> = row.get("group_id")?;
     let started = column::count(row, "group_started").unwrap_or(0);
@@ -60,6 +76,8 @@ fn read(row: &Row<'_>) -> Result<TaskRow, Error> {
         detail: row.get("detail")?,
         started_at: Timestamp(row.get("started_at")?),
         ended_at: column::moment(row, "ended_at")?,
+        child: column::id(row, "child", SessionId::parse)?,
+        data: serde_json::from_str(row.get_ref("data")?.as_str().unwrap_or("{}"))?,
     })
 }
 

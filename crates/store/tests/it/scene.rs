@@ -42,6 +42,7 @@ pub fn post(session: &SessionId, key: &str, text: &str) -> Post {
         origin: Origin::User,
         silent: false,
         context: None,
+        mandate: None,
         at: NOW,
     };
     Post { session: session.clone(), lane: Lane::Mail, key: key.into(), message, capacity: u64::MAX }
@@ -81,6 +82,7 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             model: "scripted".into(),
             title: "oak".into(),
             depth: 0,
+            parent: None,
         },
         EventBody::MessageUser { message: post.message, lane: Lane::Mail, position: place },
         EventBody::MessageCompleted(reply(&call)),
@@ -94,6 +96,7 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             full: None,
             files: Vec::new(),
             diff: None,
+            task: None,
         }),
         EventBody::RunCompleted(RunEnd {
             status: RunStatus::Completed,
@@ -103,6 +106,12 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             usage: Usage::default(),
             duration_ms: 2,
             files: Vec::new(),
+            explored: Vec::new(),
+            tools: Vec::new(),
+            steps: Vec::new(),
+            delegated: rooftree_protocol::Usage::none(),
+            workspace: None,
+            verified: None,
             denials: Vec::new(),
             error: None,
         }),

@@ -135,6 +135,12 @@ fn left(watch: &Watch) -> RunEnd {
         usage,
         duration_ms: watch.so_far.milliseconds(),
         files: Vec::new(),
+        explored: Vec::new(),
+        tools: Vec::new(),
+        steps: Vec::new(),
+        delegated: rooftree_protocol::Usage::none(),
+        workspace: None,
+        verified: None,
         denials: Vec::new(),
         error: None,
     }

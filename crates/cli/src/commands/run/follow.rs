@@ -216,7 +216,7 @@ impl Following<'_> {
     }
 
     async fn cancel(&self) -> Result<(), Problem> {
-        self.send(Command::Cancel { session: self.session.id.clone() }).await
+        self.send(Command::Cancel { session: self.session.id.clone(), run: None }).await
     }
 
     async fn send(&self, command: Command) -> Result<(), Problem> {

@@ -176,6 +176,7 @@ mod tests {
                 model: "m".into(),
                 title: "t".into(),
                 depth: 0,
+                parent: None,
             },
         )
     }
@@ -189,6 +190,12 @@ mod tests {
             usage: Usage::none(),
             duration_ms: 0,
             files: Vec::new(),
+            explored: Vec::new(),
+            tools: Vec::new(),
+            steps: Vec::new(),
+            delegated: rooftree_protocol::Usage::none(),
+            workspace: None,
+            verified: None,
             denials: Vec::new(),
             error: None,
         };

@@ -46,6 +46,7 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
             full: None,
             files: Vec::new(),
             diff: None,
+            task: None,
         }));
         calls += 1;
     }
@@ -58,6 +59,12 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
         usage: run.usage,
         duration_ms: u64::try_from(lasted).unwrap_or(u64::MAX),
         files: run.files.clone(),
+        explored: run.explored.clone(),
+        tools: run.tools.clone(),
+        steps: run.steps.iter().cloned().collect(),
+        delegated: run.delegated,
+        workspace: None,
+        verified: None,
         denials: run.denials.clone(),
         error: None,
     }));

@@ -86,6 +86,7 @@ fn message_of(message: &Message) -> Said {
     let from = match &message.origin {
         Origin::User => "you".to_owned(),
         Origin::Agent { agent, .. } => format!("agent {agent}"),
+        Origin::Task { agent, status, .. } => format!("task of {agent}, {status}"),
         Origin::Schedule { schedule } => format!("schedule {schedule}"),
         Origin::Connector { connector, user, .. } => format!("{user} by {connector}"),
         Origin::System { about } => format!("system ({about})"),

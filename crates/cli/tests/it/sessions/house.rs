@@ -204,6 +204,7 @@ impl<'a> Writer<'a> {
             origin: Origin::User,
             silent: false,
             context: None,
+            mandate: None,
             at: self.now,
         };
         let (session, key) = (self.id.clone(), id.to_string());
@@ -219,6 +220,7 @@ impl<'a> Writer<'a> {
             model: "scripted/talk.toml".into(),
             title: message.text(),
             depth: 0,
+            parent: None,
         };
         let bodies = vec![started, EventBody::MessageUser { message, lane, position }];
         self.append(
@@ -258,6 +260,7 @@ impl<'a> Writer<'a> {
             full,
             files: Vec::new(),
             diff: None,
+            task: None,
         }));
     }
 
@@ -277,6 +280,12 @@ impl<'a> Writer<'a> {
             usage: Usage { input: 4_000, output: 120, ..Usage::none() },
             duration_ms: 1_250,
             files: Vec::new(),
+            explored: Vec::new(),
+            tools: Vec::new(),
+            steps: Vec::new(),
+            delegated: rooftree_protocol::Usage::none(),
+            workspace: None,
+            verified: None,
             denials: Vec::new(),
             error: (status == RunStatus::Failed)
                 .then(|| rooftree_protocol::Problem::new(ErrorCode::Internal, "it broke")),

@@ -30,9 +30,20 @@ struct Told {
     position: u64,
 }
 
+/// A message is told whole, or by its id where the conversation has it already.
 #[derive(Deserialize)]
-struct Named {
-    id: MessageId,
+#[serde(untagged)]
+enum Named {
+    Whole { id: MessageId },
+    Id(MessageId),
+}
+
+impl Named {
+    fn id(&self) -> &MessageId {
+        match self {
+            Self::Whole { id } | Self::Id(id) => id,
+        }
+    }
 }
 
 /// Reads a session's own part of its journal; says how many events that were.
@@ -86,7 +97,7 @@ impl Reading<'_> {
         }
         // From here on by its own numbers, so that one break is told once.
         (self.seq, self.fence, self.hash) = (seq, fence, hash);
-        if name == "message.user" {
+        if matches!(name.as_str(), "message.user" | "inbox.delivered") {
             self.message(connection, &data, &place, report)?;
         }
         self.runs
@@ -117,11 +128,11 @@ impl Reading<'_> {
         }
         *before = position;
         let stored = inbox::message_at(connection, self.session.number, told.lane, position)?;
-        if stored.as_ref() != Some(&told.message.id) {
+        if stored.as_ref() != Some(told.message.id()) {
             report.violated(
                 "I3",
                 place,
-                format!("says {} was {position} of {lane}, the inbox has {stored:?}", told.message.id),
+                format!("says {} was {position} of {lane}, the inbox has {stored:?}", told.message.id()),
             );
         }
         Ok(())

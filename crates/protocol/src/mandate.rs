@@ -1,0 +1,76 @@
+//! What an agent asked by another may do at most, and for whom it works.
+//!
+//! A mandate travels with the message it is about, so authority is part of what was stored:
+//! a run that is resumed after a crash has the mandate it had. It only ever narrows.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{ModelChoice, ParentCall, PermissionMode, RunId, SessionId, run::RunMode};
+
+/// What one delegated run may do, and whose work it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mandate {
+    /// The call that delegated.
+    pub parent: ParentCall,
+    /// The first run above, which pays for everything below it.
+    pub root: RunId,
+    /// How it was asked.
+    pub mode: RunMode,
+    /// Whoever is above, the first one first.
+    pub above: Vec<Above>,
+    /// The tools it may use at most, by canonical name.
+    pub tools: Vec<String>,
+    /// How much may happen without asking.
+    pub permission_mode: PermissionMode,
+    /// Rules that allow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
+    /// Rules that refuse.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
+    /// The model it thinks with, if the call or the agent above says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelChoice>,
+    /// Replies it may have, if the call says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    /// US dollars it may cost, if that is bounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost_usd: Option<f64>,
+    /// The working copy it was given, as the runtime describes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Value>,
+    /// How thorough it should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thoroughness: Option<Thoroughness>,
+}
+
+impl Mandate {
+    /// How many delegations are above.
+    pub fn depth(&self) -> u32 {
+        u32::try_from(self.above.len()).unwrap_or(u32::MAX)
+    }
+}
+
+/// One of those above.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Above {
+    /// Its definition.
+    pub agent: String,
+    /// Its session.
+    pub session: SessionId,
+}
+
+/// How thorough an agent should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Thoroughness {
+    /// The first good answer.
+    Quick,
+    /// The usual.
+    Medium,
+    /// Everything that may matter.
+    Thorough,
+}

@@ -1,0 +1,54 @@
+//! What is allowed: lists of names, and how much may happen without asking.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::effect::Effect;
+
+/// Allowed and denied names, as globs compared without case. Absent is not the same as empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Scope {
+    /// Absent: all. Empty: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow: Option<Vec<String>>,
+    /// Taken away from what is allowed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
+}
+
+impl Scope {
+    /// Only these.
+    pub fn only<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
+        Self { allow: Some(names.into_iter().map(Into::into).collect()), deny: Vec::new() }
+    }
+}
+
+/// How much may happen without asking. The order is one of trust.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PermissionMode {
+    /// Only looking.
+    Plan,
+    /// Ask before anything that changes something.
+    #[default]
+    Ask,
+    /// Change files below the working directory, ask for the rest.
+    AcceptEdits,
+    /// Do anything on this machine; ask for what acts elsewhere.
+    Auto,
+    /// Never ask. Deny rules still hold.
+    Bypass,
+}
+
+impl PermissionMode {
+    /// Whether this mode lets an effect happen without a question.
+    pub fn permits(self, effect: Effect) -> bool {
+        match self {
+            Self::Plan | Self::Ask => effect == Effect::ReadOnly,
+            Self::AcceptEdits => effect <= Effect::LocalMutation,
+            Self::Auto => effect <= Effect::Destructive,
+            Self::Bypass => true,
+        }
+    }
+}

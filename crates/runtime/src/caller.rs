@@ -1,0 +1,51 @@
+//! Who calls a tool: what the tools that ask other agents must know about the one who asks.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{Above, Mandate, ModelChoice, RunId, Session};
+use rooftree_tools::{Policy, ToolContext};
+
+use crate::{kit::Kit, world::World};
+
+/// An agent in the middle of a run, as its tools see it.
+pub(crate) struct Caller {
+    pub(crate) world: Arc<World>,
+    pub(crate) session: Arc<Session>,
+    pub(crate) run: RunId,
+    pub(crate) kit: Arc<Kit>,
+    /// What may happen without asking, as it is now.
+    pub(crate) policy: Policy,
+    /// The model it thinks with.
+    pub(crate) model: Option<ModelChoice>,
+    pub(crate) mandate: Option<Box<Mandate>>,
+    /// The number of the reply that calls.
+    pub(crate) reply_at: u64,
+    /// How many runs that reply delegates to.
+    pub(crate) delegations: usize,
+    /// US dollars it may still spend, if that is bounded.
+    pub(crate) money_left: Option<f64>,
+}
+
+impl Caller {
+    /// The caller in what a tool is given; none outside of the runtime.
+    pub(crate) fn of(context: &ToolContext) -> Option<Arc<Self>> {
+        context.caller.clone()?.downcast().ok()
+    }
+
+    /// The first run above, or this one.
+    pub(crate) fn root(&self) -> RunId {
+        self.mandate.as_ref().map_or_else(|| self.run.clone(), |mandate| mandate.root.clone())
+    }
+
+    /// Whoever is above one that this one asks.
+    pub(crate) fn chain(&self) -> Vec<Above> {
+        let mut above = self.mandate.as_ref().map(|mandate| mandate.above.clone()).unwrap_or_default();
+        above.push(Above { agent: self.session.agent.clone(), session: self.session.id.clone() });
+        above
+    }
+
+    /// How many delegations are above this one.
+    pub(crate) fn depth(&self) -> u32 {
+        self.mandate.as_ref().map_or(0, |mandate| mandate.depth())
+    }
+}

@@ -1,0 +1,220 @@
+//! One session asks another. Every way to ask becomes one [`Request`], and asking is posting.
+//!
+//! Everything about a delegation follows from the call that asks: the child's session, its
+//! message and its run have the call's own id under other prefixes. So a call that is made again
+//! after a crash finds what it made before, and changes nothing.
+
+mod answer;
+mod bounds;
+mod cache;
+mod dialect;
+mod inherit;
+mod isolation;
+mod request;
+mod target;
+pub mod tools;
+mod wait;
+
+use std::{sync::Arc, time::Duration};
+
+use rooftree_protocol::{
+    Mandate, Message, MessageId, Origin, Part, RunId, SessionId,
+    event::{RunEnd, RunMode, TaskNote},
+};
+use rooftree_store::{NewSessionRow, Post, TaskRow, TaskStatus};
+use rooftree_tools::{ToolContext, ToolOutput};
+use serde_json::{Map, Value};
+
+use self::{
+    answer::Failure,
+    inherit::Asking,
+    request::{Request, Strategy},
+    target::Target,
+    wait::Waited,
+};
+use crate::{
+    caller::Caller,
+    world::{Errand, World},
+};
+
+/// A delegation under way.
+struct Asked {
+    task: RunId,
+    session: SessionId,
+    agent: String,
+    /// Whether the session was opened for it.
+    is_new: bool,
+    /// Whether the same call has asked before, in the life of a process that is gone.
+    is_repeated: bool,
+    /// US dollars set aside for it.
+    share: Option<f64>,
+}
+
+/// Asks, and waits for the answer unless it is to come later.
+async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -> ToolOutput {
+    let agent = request.agent.clone();
+    match ask(&caller, &request, &context).await {
+        Err(failure) => failure.output(&agent),
+        Ok(Reached::Known(note, end)) => answer::again(note, &end),
+        Ok(Reached::Asked(asked, _, _)) if request.background => answer::started(&request, &asked),
+        Ok(Reached::Asked(asked, told, question)) => {
+            let patience = request.timeout_secs.unwrap_or(caller.kit.limits.delegation_timeout_secs);
+            let waiting = wait::Waiting { asked: &asked, told };
+            match waiting.wait(&caller.world, &context.cancel, Duration::from_secs(patience)).await {
+                Waited::Ended(end) => {
+                    if let Some(question) = question {
+                        question.keep(&caller, &asked, &end);
+                    }
+                    answer::ended(&request, &asked, &end)
+                }
+                Waited::Detached => answer::detached(&request, &asked, patience),
+                Waited::Cancelled => answer::cancelled(&asked),
+            }
+        }
+    }
+}
+
+type Told = tokio::sync::oneshot::Receiver<Arc<RunEnd>>;
+
+/// What came of asking.
+enum Reached {
+    /// Somebody works on it.
+    Asked(Asked, Told, Option<cache::Question>),
+    /// The answer is known.
+    Known(TaskNote, Arc<RunEnd>),
+}
+
+/// Opens the session if need be, puts the message into its inbox and wakes it.
+async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Result<Reached, Failure> {
+    let world = &caller.world;
+    let definition = target::definition(caller, request).await?;
+    bounds::check(caller, &definition)?;
+    let target = target::find(caller, request, &definition, &context.call).await?;
+    bounds::refuse_cycle(caller, &definition, target.id())?;
+    let task = RunId::akin_to(context.call.as_str());
+    let mode = mode(caller, request);
+    let call = &context.call;
+    let asking = Asking { definition: &definition, request, target: &target, call, mode };
+    let mandate = inherit::mandate(caller, &asking)?;
+    let workspace = isolation::provision(caller, &asking, &mandate).await?;
+    let mandate = Mandate { workspace: workspace.as_ref().and_then(isolation::written), ..mandate };
+    let question = cache::Question::of(caller, &asking, &mandate);
+    if let Some(question) = &question
+        && let Some((note, end)) = question.known(caller).await
+    {
+        return Ok(Reached::Known(note, end));
+    }
+    let limits = &caller.kit.limits;
+    world
+        .replies
+        .enter(&task, (&caller.session.id, &mandate.root), (limits.children, limits.descendants))
+        .map_err(bounds::full)?;
+    let told = world.replies.expect(&task);
+    let mut asked = Asked {
+        is_repeated: false,
+        share: inherit::share(caller),
+        task: task.clone(),
+        session: target.id().clone(),
+        agent: definition.name.clone(),
+        is_new: matches!(target, Target::New(_) | Target::Fork { .. }),
+    };
+    let row = started(caller, request, &asked, mandate.workspace.clone());
+    let message = Message {
+        mandate: Some(Box::new(mandate)),
+        ..Message::new(
+            MessageId::akin_to(context.call.as_str()),
+            vec![Part::text(request.words())],
+            Origin::Agent {
+                session: caller.session.id.clone(),
+                agent: caller.session.agent.clone(),
+                call: Some(context.call.clone()),
+            },
+            world.now(),
+        )
+    };
+    let key = format!("call:{}", context.call);
+    let post = Post {
+        session: asked.session.clone(),
+        lane: rooftree_protocol::Lane::Mail,
+        key,
+        message,
+        capacity: limits.inbox,
+    };
+    // Queued one after the other: what follows finds what went before, and a crash takes the tail.
+    let opened = target.working_in(workspace.map(|workspace| workspace.cwd)).open(world);
+    world.store().put_task(row).later();
+    let posted = world.store().post(post);
+    let _ = world.errands.send(Errand::Wake(asked.session.clone()));
+    let kept = async {
+        opened.await?;
+        posted.await
+    };
+    match kept.await {
+        Ok(posted) => asked.is_repeated = posted.repeated,
+        Err(error) => {
+            world.replies.leave(&task);
+            return Err(Failure::NotStarted(error.problem().message));
+        }
+    }
+    Ok(Reached::Asked(asked, told, question))
+}
+
+fn mode(caller: &Caller, request: &Request) -> RunMode {
+    match request.strategy {
+        _ if request.background => RunMode::Background,
+        Strategy::Fork => RunMode::Fork,
+        _ if caller.delegations > 1 => RunMode::Parallel,
+        _ => RunMode::Foreground,
+    }
+}
+
+fn started(caller: &Caller, request: &Request, asked: &Asked, workspace: Option<Value>) -> TaskRow {
+    let mut data = Map::from_iter([("agent".to_owned(), asked.agent.clone().into())]);
+    data.extend(workspace.map(|workspace| ("workspace".to_owned(), workspace)));
+    TaskRow {
+        id: asked.task.to_string(),
+        session: caller.session.id.clone(),
+        kind: "agent".into(),
+        title: request.title(),
+        status: TaskStatus::Running,
+        process_group: None,
+        detail: String::new(),
+        started_at: caller.world.now(),
+        ended_at: None,
+        child: Some(asked.session.clone()),
+        data,
+    }
+}
+
+impl Asked {
+    fn note(&self) -> TaskNote {
+        TaskNote {
+            task: self.task.clone(),
+            session: self.session.clone(),
+            agent: self.agent.clone(),
+            status: None,
+            usage: None,
+            share: self.share,
+            cached: false,
+        }
+    }
+}
+
+/// A session to be opened for a delegation.
+fn child_row(caller: &Caller, agent: &str, call: &rooftree_protocol::CallId) -> NewSessionRow {
+    let world: &World = &caller.world;
+    NewSessionRow {
+        id: SessionId::akin_to(call.as_str()),
+        agent: agent.to_owned(),
+        name: None,
+        model: None,
+        cwd: caller.session.cwd.clone(),
+        parent: Some(rooftree_protocol::ParentCall {
+            session: caller.session.id.clone(),
+            run: caller.run.clone(),
+            call: call.clone(),
+        }),
+        connector_key: Some(format!("call:{call}")),
+        at: world.now(),
+    }
+}

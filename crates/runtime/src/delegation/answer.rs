@@ -1,0 +1,188 @@
+//! What the one who asked reads: that it has begun, how it ended, why it did not begin.
+
+use rooftree_protocol::{
+    ErrorCode, RunStatus,
+    event::{RunEnd, TaskNote},
+};
+use rooftree_tools::ToolOutput;
+use serde_json::{Map, Value, json};
+
+use super::{
+    Asked,
+    request::{Request, Surface},
+};
+use crate::agent::task;
+
+/// Why nothing was asked.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Unknown { agent: String, known: Vec<String> },
+    NotAccessible(String),
+    NoSession(String),
+    TooDeep(u32),
+    Cycle(String),
+    Full(String),
+    Model(String),
+    NotStarted(String),
+    NoWorkspace(String),
+}
+
+impl From<rooftree_store::Error> for Failure {
+    fn from(error: rooftree_store::Error) -> Self {
+        Self::NotStarted(error.problem().message)
+    }
+}
+
+impl Failure {
+    /// What the model reads. A structural failure says so in its first words.
+    pub(super) fn output(self, agent: &str) -> ToolOutput {
+        let error = |why: String| format!("[ERROR: sub-agent '{agent}' was not started: {why}]");
+        let (code, words) = match self {
+            Self::Unknown { agent, known } => (
+                ErrorCode::AgentNotFound,
+                format!("Unknown agent type \"{agent}\". Available: {}", known.join(", ")),
+            ),
+            Self::NotAccessible(why) => {
+                (ErrorCode::ToolNotAllowed, error(format!("agent_not_accessible: {why}")))
+            }
+            Self::NoSession(why) => {
+                (ErrorCode::SessionNotFound, error(format!("agent_session_error: {why}")))
+            }
+            Self::TooDeep(depth) => (
+                ErrorCode::LimitReached,
+                format!(
+                    "Task is not available inside a sub-agent. Delegation goes {depth} deep here: do the work yourself."
+                ),
+            ),
+            Self::Cycle(chain) => {
+                (ErrorCode::LimitReached, error(format!("it would wait for itself ({chain})")))
+            }
+            Self::Full(why) => {
+                (ErrorCode::LimitReached, error(format!("{why}; wait for one to end, or do it yourself")))
+            }
+            Self::Model(why) => (ErrorCode::InvalidArguments, error(why)),
+            Self::NoWorkspace(why) => (
+                ErrorCode::ToolFailed,
+                format!(
+                    "[ERROR: sub-agent '{agent}' could not provision an isolated workspace and was not dispatched, {why}]"
+                ),
+            ),
+            Self::NotStarted(why) => (ErrorCode::StoreFailed, error(why)),
+        };
+        ToolOutput::failed(code, words)
+    }
+}
+
+/// It works in background.
+pub(super) fn started(request: &Request, asked: &Asked) -> ToolOutput {
+    let Asked { task, session, agent, .. } = asked;
+    let words = match request.surface {
+        Surface::Task => format!(
+            "Sub-agent '{agent}' started in background (task {task}). Continue with other work - you'll be notified \
+             when it completes."
+        ),
+        Surface::InvokeAgent => {
+            format!(
+                "Background agent '{agent}' started (task {task}). Results will be injected when complete."
+            )
+        }
+        Surface::StartBackgroundAgent => format!("Background agent started: {session}."),
+        Surface::AgentsMessage => spelled(message(asked, "async", "started", Map::new())),
+    };
+    ToolOutput { task: Some(asked.note()), ..ToolOutput::done(words) }
+}
+
+/// It takes longer than anybody wanted to wait: from now on it works in background.
+pub(super) fn detached(request: &Request, asked: &Asked, seconds: u64) -> ToolOutput {
+    let Asked { task, agent, .. } = asked;
+    let words = format!(
+        "[detached] timeout: '{agent}' is still at work after {seconds} s and goes on in background, task_id={task}. \
+         You will be notified when it ends."
+    );
+    let words = match request.surface {
+        Surface::AgentsMessage => {
+            let more = json!({"timeoutSeconds": seconds, "message": words});
+            spelled(message(asked, "sync", "timeout", object(more)))
+        }
+        _ => words,
+    };
+    ToolOutput { task: Some(asked.note()), ..ToolOutput::done(words) }
+}
+
+/// Whoever asked was stopped, and so was the one that was asked.
+pub(super) fn cancelled(asked: &Asked) -> ToolOutput {
+    let words = format!("[cancelled by parent] sub-agent '{}' was stopped.", asked.agent);
+    ToolOutput { task: Some(asked.note()), ..ToolOutput::failed(ErrorCode::ToolCancelled, words) }
+}
+
+/// It has ended. What did not succeed is not told as if it had.
+pub(super) fn ended(request: &Request, asked: &Asked, end: &RunEnd) -> ToolOutput {
+    let words = match request.surface {
+        Surface::AgentsMessage => spelled(response(asked, end)),
+        _ => told(&asked.note(), end),
+    };
+    output(asked.note(), end, words)
+}
+
+/// It was asked before, and nothing has changed since.
+pub(super) fn again(note: TaskNote, end: &RunEnd) -> ToolOutput {
+    let words = format!("{}\n[cached: true]", told(&note, end));
+    let output = output(note, end, words);
+    // It costs nothing a second time.
+    ToolOutput { task: output.task.map(|note| TaskNote { usage: None, ..note }), ..output }
+}
+
+/// The result of a task, for whoever asks about it later.
+pub(super) fn told(note: &TaskNote, end: &RunEnd) -> String {
+    let answer = task::answer(&note.agent, &note.task, end, usize::MAX);
+    let (turns, seconds) = (end.turns, end.duration_ms as f64 / 1_000.0);
+    let mut about = vec![format!("agent: {}", note.agent), format!("task: {}", note.task)];
+    about.push(format!("{turns} turns, {} calls, {seconds:.1} s", end.calls));
+    let cost = task::total(end).cost_usd;
+    if cost > 0.0 {
+        about.push(format!("${cost:.4}"));
+    }
+    about.push(format!("to follow up: resume={}", note.session));
+    format!("{answer}\n\n[{}]", about.join(" · "))
+}
+
+/// The result with what the journal keeps about it.
+pub(super) fn output(note: TaskNote, end: &RunEnd, words: String) -> ToolOutput {
+    let note = TaskNote { status: Some(end.status), usage: Some(task::total(end)), ..note };
+    let output = ToolOutput { task: Some(note), ..ToolOutput::done(words) };
+    let failure = (end.status != RunStatus::Completed).then_some(ErrorCode::ToolFailed);
+    ToolOutput { failure, ..output }
+}
+
+fn response(asked: &Asked, end: &RunEnd) -> Map<String, Value> {
+    let status = if end.status == RunStatus::Completed { "complete" } else { "error" };
+    let more = json!({
+        "response": task::answer(&asked.agent, &asked.task, end, usize::MAX),
+        "truncated": false,
+        "durationMs": end.duration_ms,
+        "toolCallCount": end.calls,
+        "toolCalls": end.tools.iter().map(|tool| json!({"name": tool})).collect::<Vec<_>>(),
+    });
+    message(asked, "sync", status, object(more))
+}
+
+fn message(asked: &Asked, mode: &str, status: &str, more: Map<String, Value>) -> Map<String, Value> {
+    let mut answer = object(json!({
+        "mode": mode,
+        "status": status,
+        "agentId": asked.agent,
+        "sessionId": asked.session,
+        "created": asked.is_new,
+        "responseId": asked.task,
+    }));
+    answer.extend(more);
+    answer
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    if let Value::Object(object) = value { object } else { Map::new() }
+}
+
+fn spelled(answer: Map<String, Value>) -> String {
+    serde_json::to_string_pretty(&answer).unwrap_or_default()
+}

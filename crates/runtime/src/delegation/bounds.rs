@@ -1,0 +1,53 @@
+//! Who may ask whom, how deep, and how many at once.
+
+use rooftree_protocol::{AgentDefinition, SessionId, UseAs};
+use rooftree_tools::toolset::is_named;
+
+use super::answer::Failure;
+use crate::{caller::Caller, replies::Full};
+
+/// Whether this agent may ask that one at all.
+pub(super) fn check(caller: &Caller, definition: &AgentDefinition) -> Result<(), Failure> {
+    if caller.depth() >= caller.kit.limits.depth {
+        return Err(Failure::TooDeep(caller.kit.limits.depth));
+    }
+    if may_ask(caller, definition) {
+        Ok(())
+    } else {
+        Err(Failure::NotAccessible(format!(
+            "agent '{}' may not be asked by '{}'",
+            definition.name, caller.session.agent
+        )))
+    }
+}
+
+/// Whether the definitions of the two let one ask the other.
+pub(super) fn may_ask(caller: &Caller, definition: &AgentDefinition) -> bool {
+    let scope = &caller.kit.definition.agents;
+    definition.use_as != UseAs::Primary && is_named(scope, &definition.name)
+}
+
+/// Nobody waits for somebody who waits for them.
+pub(super) fn refuse_cycle(
+    caller: &Caller,
+    definition: &AgentDefinition,
+    target: &SessionId,
+) -> Result<(), Failure> {
+    let chain = caller.chain();
+    let is_above = |agent: &str| agent.eq_ignore_ascii_case(&definition.name);
+    let above_caller = chain.len().saturating_sub(1);
+    let again = chain.iter().take(above_caller).any(|above| is_above(&above.agent));
+    if chain.iter().any(|above| above.session == *target) || again {
+        let names: Vec<&str> = chain.iter().map(|above| above.agent.as_str()).collect();
+        return Err(Failure::Cycle(format!("{} → {}", names.join(" → "), definition.name)));
+    }
+    Ok(())
+}
+
+/// What to say when there is no place for one more.
+pub(super) fn full(full: Full) -> Failure {
+    Failure::Full(match full {
+        Full::Children(most) => format!("{most} agents of this session are at work already"),
+        Full::Descendants(most) => format!("{most} agents below the same root are at work already"),
+    })
+}

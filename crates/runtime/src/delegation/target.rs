@@ -1,0 +1,136 @@
+//! Which session is asked: a new one, a branch, one that was asked before, or a peer's latest.
+
+use std::{path::PathBuf, sync::Arc};
+
+use rooftree_protocol::{AgentDefinition, CallId, RunId, Session, SessionId};
+use rooftree_store::{Error as StoreError, NewSessionRow, SessionFilter};
+
+use super::{
+    answer::Failure,
+    child_row,
+    request::{Request, Strategy, Surface},
+};
+use crate::{caller::Caller, world::World};
+
+/// The session that is asked.
+pub(super) enum Target {
+    New(Box<NewSessionRow>),
+    Fork { from: SessionId, at: u64, row: Box<NewSessionRow> },
+    Known(Box<Session>),
+}
+
+impl Target {
+    pub(super) fn id(&self) -> &SessionId {
+        match self {
+            Self::New(row) | Self::Fork { row, .. } => &row.id,
+            Self::Known(session) => &session.id,
+        }
+    }
+
+    /// The same in another working directory; one that is there stays where it is.
+    pub(super) fn working_in(mut self, directory: Option<PathBuf>) -> Self {
+        if let (Self::New(row) | Self::Fork { row, .. }, Some(directory)) = (&mut self, directory) {
+            row.cwd = directory;
+        }
+        self
+    }
+
+    /// Queues the opening, if it is to be opened.
+    pub(super) fn open(self, world: &World) -> impl Future<Output = Result<(), StoreError>> + use<> {
+        let pending = match self {
+            Self::New(row) => Some(world.store().open(*row)),
+            Self::Fork { from, at, row } => Some(world.store().fork(&from, at, *row)),
+            Self::Known(_) => None,
+        };
+        async move {
+            match pending {
+                Some(pending) => pending.await.map(|_| ()),
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+/// The definition of the agent that is asked.
+pub(super) async fn definition(caller: &Caller, request: &Request) -> Result<Arc<AgentDefinition>, Failure> {
+    if request.strategy == Strategy::Fork {
+        return Ok(caller.kit.definition.clone());
+    }
+    let found = caller.world.options.definitions.find(&request.agent);
+    found.map_err(|_| {
+        let known: Vec<String> = super::tools::accessible(caller).map(|known| known.name.clone()).collect();
+        Failure::Unknown { agent: request.agent.clone(), known }
+    })
+}
+
+/// The session that is meant.
+pub(super) async fn find(
+    caller: &Caller,
+    request: &Request,
+    definition: &AgentDefinition,
+    call: &CallId,
+) -> Result<Target, Failure> {
+    let new = || Target::New(Box::new(new_row(caller, request, definition, call)));
+    match &request.strategy {
+        Strategy::New => Ok(new()),
+        Strategy::Fork => {
+            let (from, at) = (caller.session.id.clone(), caller.reply_at);
+            Ok(Target::Fork { from, at, row: Box::new(child_row(caller, &definition.name, call)) })
+        }
+        Strategy::Latest | Strategy::LatestOrNew => match latest(caller, definition).await? {
+            Some(session) => Ok(Target::Known(Box::new(session))),
+            None if request.strategy == Strategy::LatestOrNew => Ok(new()),
+            None => Err(Failure::NoSession(format!("agent '{}' has no session yet", definition.name))),
+        },
+        Strategy::Named(named) => known(caller, request, definition, named).await,
+    }
+}
+
+/// A peer keeps its sessions; they are nobody's children.
+fn new_row(caller: &Caller, request: &Request, definition: &AgentDefinition, call: &CallId) -> NewSessionRow {
+    let row = child_row(caller, &definition.name, call);
+    if request.surface == Surface::AgentsMessage { NewSessionRow { parent: None, ..row } } else { row }
+}
+
+async fn latest(caller: &Caller, definition: &AgentDefinition) -> Result<Option<Session>, Failure> {
+    let filter = SessionFilter {
+        agent: Some(definition.name.clone()),
+        top_level: Some(true),
+        limit: 1,
+        ..SessionFilter::default()
+    };
+    Ok(caller.world.store().sessions(filter).await.map_err(Failure::from)?.pop())
+}
+
+/// A session that was asked before: by its id, or by a task that ran in it.
+async fn known(
+    caller: &Caller,
+    request: &Request,
+    definition: &AgentDefinition,
+    named: &str,
+) -> Result<Target, Failure> {
+    let store = caller.world.store();
+    let missing = || Failure::NoSession(format!("there is no session `{named}`"));
+    let id = if named.starts_with(RunId::PREFIX) {
+        let task = store.task(named).await.map_err(Failure::from)?;
+        task.and_then(|task| task.child).ok_or_else(missing)?
+    } else {
+        SessionId::parse(named).map_err(|_| missing())?
+    };
+    let session = store.session(&id).await.map_err(Failure::from)?;
+    let session = session.filter(|session| session.deleted_at.is_none()).ok_or_else(missing)?;
+    if !session.agent.eq_ignore_ascii_case(&definition.name) {
+        let owner = &session.agent;
+        return Err(Failure::NoSession(format!("session {id} belongs to agent '{owner}', not to this one")));
+    }
+    let above = caller.chain();
+    let is_ours = match &session.parent {
+        Some(parent) => above.iter().any(|above| above.session == parent.session),
+        None => request.surface == Surface::AgentsMessage,
+    };
+    if is_ours {
+        Ok(Target::Known(Box::new(session)))
+    } else {
+        Err(Failure::NotAccessible(format!("session {id} was not started by this agent")))
+    }
+}

@@ -1,0 +1,82 @@
+//! ListAgents: the agents that can be asked.
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{AgentDefinition, Effect, ToolKind, ToolSpec};
+use rooftree_tools::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, flag},
+};
+use serde_json::Value;
+
+use super::{accessible, caller};
+
+const DESCRIPTION: &str = "List the agents that Task can be given to.";
+
+const ARGUMENTS: [Argument; 1] =
+    [Argument::new("detail", Kind::Flag, "With the beginning of their prompts.")];
+
+/// Characters of a prompt that are shown.
+const PREVIEW: usize = 500;
+
+/// The ListAgents tool.
+pub(super) struct ListAgents {
+    spec: ToolSpec,
+}
+
+impl ListAgents {
+    pub(super) fn new() -> Self {
+        Self { spec: arguments::spec("ListAgents", DESCRIPTION, &ARGUMENTS) }
+    }
+}
+
+impl Tool for ListAgents {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["list_agents", "agents_list"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Delegate
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        arguments::normalise("ListAgents", &ARGUMENTS, input).map(Value::Object)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn title(&self, _input: &Value) -> String {
+        String::new()
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        Box::pin(async move {
+            let caller = match caller(&context) {
+                Ok(caller) => caller,
+                Err(output) => return *output,
+            };
+            let detail = flag(&input, "detail");
+            let lines: Vec<String> = accessible(&caller).map(|agent| described(&agent, detail)).collect();
+            ToolOutput::done(if lines.is_empty() {
+                "There are no agents to ask.".into()
+            } else {
+                lines.join("\n")
+            })
+        })
+    }
+}
+
+fn described(agent: &AgentDefinition, detail: bool) -> String {
+    let line = format!("- {}: {}", agent.name, agent.description);
+    if !detail {
+        return line;
+    }
+    let preview: String = agent.prompt.chars().take(PREVIEW).collect();
+    let more = if preview.len() < agent.prompt.len() { "…" } else { "" };
+    format!("{line}\n{preview}{more}\n")
+}

@@ -1,0 +1,174 @@
+//! SendMessage: says something to another session without waiting for an answer.
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{
+    Dialect, Effect, ErrorCode, Lane, Message, MessageId, Origin, Part, RunId, Session, SessionId, ToolKind,
+    ToolSpec,
+};
+use rooftree_store::{Post, SessionFilter};
+use rooftree_tools::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, flag, text},
+};
+use serde_json::Value;
+
+use super::caller;
+use crate::{caller::Caller, delegation::dialect, world::Errand};
+
+const DESCRIPTION: &str = "Say something to another agent's session without waiting. Without `to` it goes to whoever \
+asked you, or else to the session a person talked to last.";
+
+const ARGUMENTS: [Argument; 4] = [
+    Argument::new("to", Kind::Text, "A session, a task or an agent's name.").also(&[
+        "agentId",
+        "agent_id",
+        "sessionId",
+        "session_id",
+        "agent",
+    ]),
+    Argument::new("text", Kind::Text, "").required().also(&["message", "content"]),
+    Argument::new("silent", Kind::Flag, "To be read at its next run, without starting one."),
+    Argument::new("steer", Kind::Flag, "To be read in the middle of its run."),
+];
+
+/// Characters a message may have; longer ones are kept beside it.
+const LONGEST: usize = 8_000;
+
+/// The SendMessage tool.
+pub(super) struct SendMessage {
+    spec: ToolSpec,
+}
+
+impl SendMessage {
+    pub(super) fn new() -> Self {
+        Self { spec: arguments::spec("SendMessage", DESCRIPTION, &ARGUMENTS) }
+    }
+}
+
+impl Tool for SendMessage {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+        dialect::spec(&self.spec, dialect)
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["send_agent_message", "team_send_message", "sessions_message"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Delegate
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        let input = arguments::normalise("SendMessage", &ARGUMENTS, input).map(Value::Object)?;
+        if text(&input, "text").trim().is_empty() {
+            return Err("SendMessage needs a `text` that says something.".into());
+        }
+        Ok(input)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn title(&self, input: &Value) -> String {
+        text(input, "to").to_owned()
+    }
+
+    fn subject(&self, input: &Value) -> Option<String> {
+        Some(text(input, "to").to_owned())
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        Box::pin(async move {
+            let sent = match caller(&context) {
+                Ok(caller) => send(&caller, &input, &context).await,
+                Err(output) => return *output,
+            };
+            match sent {
+                Ok(words) => ToolOutput::done(words),
+                Err(words) => ToolOutput::failed(ErrorCode::SessionNotFound, words),
+            }
+        })
+    }
+}
+
+async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<String, String> {
+    let target = target(caller, text(input, "to")).await?;
+    if target.id == caller.session.id {
+        return Err("That is this session itself.".into());
+    }
+    let world = &caller.world;
+    let origin = Origin::Agent {
+        session: caller.session.id.clone(),
+        agent: caller.session.agent.clone(),
+        call: Some(context.call.clone()),
+    };
+    let id = MessageId::akin_to(context.call.as_str());
+    let parts = parts(caller, text(input, "text")).await?;
+    let (silent, steer) = (flag(input, "silent"), flag(input, "steer"));
+    let message = Message { silent, ..Message::new(id, parts, origin, world.now()) };
+    let lane = if silent || steer { Lane::Boundary } else { Lane::Mail };
+    // The same call made again after a crash sends nothing twice.
+    let key = format!("call:{}", context.call);
+    let post = Post { session: target.id.clone(), lane, key, message, capacity: caller.kit.limits.inbox };
+    world.store().post(post).await.map_err(|error| error.problem().message)?;
+    if !silent {
+        let _ = world.errands.send(Errand::Wake(target.id.clone()));
+    }
+    Ok(format!("System message sent. ({}, {})", target.agent, target.id))
+}
+
+async fn parts(caller: &Caller, text: &str) -> Result<Vec<Part>, String> {
+    let Some((at, _)) = text.char_indices().nth(LONGEST) else { return Ok(vec![Part::text(text)]) };
+    let bytes = text.len() as u64;
+    let kept = caller.world.store().put_blob(text.as_bytes().to_vec()).await;
+    let blob = kept.map_err(|error| error.problem().message)?;
+    let start = text.get(..at).unwrap_or_default();
+    let whole = Part::File { blob, name: "message.txt".into(), media_type: "text/plain".into(), bytes };
+    Ok(vec![Part::text(format!("{start}\n[… the whole message is attached]")), whole])
+}
+
+async fn target(caller: &Caller, to: &str) -> Result<Session, String> {
+    let store = caller.world.store();
+    let failed = |error: rooftree_store::Error| error.problem().message;
+    let parent = caller.mandate.as_ref().map(|mandate| mandate.parent.session.clone());
+    let id = match (to, parent) {
+        ("", Some(parent)) => parent,
+        ("", None) => return foreground(caller).await,
+        (to, _) if to.starts_with(SessionId::PREFIX) => {
+            SessionId::parse(to).map_err(|problem| problem.message)?
+        }
+        (to, _) if to.starts_with(RunId::PREFIX) => {
+            let task = store.task(to).await.map_err(failed)?;
+            task.and_then(|task| task.child).ok_or_else(|| format!("Task \"{to}\" not found."))?
+        }
+        (agent, _) => return latest(caller, agent).await,
+    };
+    let session = store.session(&id).await.map_err(failed)?;
+    session
+        .filter(|session| session.deleted_at.is_none())
+        .ok_or_else(|| format!("There is no session `{id}`."))
+}
+
+/// The session a person talks to, other than this one.
+async fn foreground(caller: &Caller) -> Result<Session, String> {
+    let filter = SessionFilter { foreground: true, limit: 2, ..SessionFilter::default() };
+    let sessions = caller.world.store().sessions(filter).await.map_err(|error| error.problem().message)?;
+    let other = sessions.into_iter().find(|session| session.id != caller.session.id);
+    other.ok_or_else(|| "No recent foreground agent found.".into())
+}
+
+async fn latest(caller: &Caller, agent: &str) -> Result<Session, String> {
+    let filter = SessionFilter {
+        agent: Some(agent.to_owned()),
+        top_level: Some(true),
+        limit: 1,
+        ..SessionFilter::default()
+    };
+    let found = caller.world.store().sessions(filter).await.map_err(|error| error.problem().message)?.pop();
+    found.ok_or_else(|| format!("Agent `{agent}` has no session to send to."))
+}

@@ -1,0 +1,91 @@
+//! Task: asks another agent, waiting for it or not.
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Dialect, Effect, ToolKind, ToolSpec};
+use rooftree_tools::{Tool, ToolContext, ToolOutput, arguments};
+use serde_json::Value;
+
+use super::caller;
+use crate::delegation::{
+    delegate, dialect,
+    request::{ARGUMENTS, Request},
+};
+
+const DESCRIPTION: &str = "Give a task to another agent, which works on it with its own context and tools and \
+answers with a text. It sees only your prompt, so say everything it needs, and what to answer. Several Task calls in \
+one reply run at the same time. With run_in_background you go on at once and are told when it ends: do not poll. Use \
+it for work that can be described in full and whose details you need not see; not for what a call or two would do.";
+
+/// The Task tool.
+pub(super) struct Task {
+    spec: ToolSpec,
+}
+
+impl Task {
+    pub(super) fn new() -> Self {
+        Self { spec: arguments::spec("Task", DESCRIPTION, &ARGUMENTS) }
+    }
+}
+
+impl Tool for Task {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+        dialect::spec(&self.spec, dialect)
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &[
+            "InvokeAgent",
+            "invoke_agent",
+            "SpawnAgent",
+            "agents_message",
+            "start_background_agent",
+            "spawn_teammate",
+            "Agent",
+        ]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Delegate
+    }
+
+    fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String> {
+        let request = Request::read(called_as, input)?;
+        serde_json::to_value(request).map_err(|error| error.to_string())
+    }
+
+    /// Asking changes nothing: what the other one does is judged when it does it.
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn title(&self, input: &Value) -> String {
+        match serde_json::from_value::<Request>(input.clone()) {
+            Ok(request) => format!("{}: {}", request.agent, request.title()),
+            Err(_) => String::new(),
+        }
+    }
+
+    fn subject(&self, input: &Value) -> Option<String> {
+        input.get("agent").and_then(Value::as_str).map(str::to_owned)
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        Box::pin(async move {
+            let request: Request = match serde_json::from_value(input) {
+                Ok(request) => request,
+                Err(error) => {
+                    let code = rooftree_protocol::ErrorCode::InvalidArguments;
+                    return ToolOutput::failed(code, error.to_string());
+                }
+            };
+            match caller(&context) {
+                Ok(caller) => delegate(caller, request, context).await,
+                Err(output) => *output,
+            }
+        })
+    }
+}

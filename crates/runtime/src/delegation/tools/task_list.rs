@@ -1,0 +1,92 @@
+//! TaskList: the background tasks of this session, agents and processes alike.
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Dialect, Effect, ErrorCode, Timestamp, ToolKind, ToolSpec};
+use rooftree_store::{TaskRow, TaskStatus};
+use rooftree_tools::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument},
+};
+use serde_json::Value;
+
+use super::caller;
+use crate::delegation::dialect;
+
+const DESCRIPTION: &str =
+    "List the background tasks of this session: agents and processes, running and ended.";
+
+const ARGUMENTS: [Argument; 0] = [];
+
+/// Tasks that are listed at most.
+const MOST: usize = 50;
+
+/// The TaskList tool.
+pub(super) struct TaskList {
+    spec: ToolSpec,
+}
+
+impl TaskList {
+    pub(super) fn new() -> Self {
+        Self { spec: arguments::spec("TaskList", DESCRIPTION, &ARGUMENTS) }
+    }
+}
+
+impl Tool for TaskList {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+        dialect::spec(&self.spec, dialect)
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["list_tasks", "ListBackgroundTasks"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Delegate
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        arguments::normalise("TaskList", &ARGUMENTS, input).map(Value::Object)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn title(&self, _input: &Value) -> String {
+        String::new()
+    }
+
+    fn run(&self, _input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        Box::pin(async move {
+            let caller = match caller(&context) {
+                Ok(caller) => caller,
+                Err(output) => return *output,
+            };
+            let now = caller.world.now();
+            match caller.world.store().tasks(Some(&caller.session.id)).await {
+                Ok(tasks) if tasks.is_empty() => ToolOutput::done("There are no tasks."),
+                Ok(tasks) => {
+                    let lines: Vec<String> = tasks.iter().take(MOST).map(|task| line(task, now)).collect();
+                    ToolOutput::done(lines.join("\n"))
+                }
+                Err(error) => ToolOutput::failed(ErrorCode::StoreFailed, error.problem().message),
+            }
+        })
+    }
+}
+
+fn line(task: &TaskRow, now: Timestamp) -> String {
+    let status = match task.status {
+        TaskStatus::Running => "running",
+        TaskStatus::Completed => "completed",
+        TaskStatus::Failed => "failed",
+        TaskStatus::Cancelled => "cancelled",
+    };
+    let seconds = task.ended_at.unwrap_or(now).since(task.started_at).as_secs();
+    let agent = task.data.get("agent").and_then(Value::as_str).unwrap_or("shell");
+    format!("{} {agent} {status} {seconds}s {}", task.id, task.title)
+}

@@ -1,0 +1,124 @@
+//! TaskOutput: how a background task is, or what came of it.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Dialect, Effect, ToolKind, ToolSpec, event::TaskNote};
+use rooftree_store::TaskStatus;
+use rooftree_tools::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, number, text},
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{caller, not_found, task_of};
+use crate::{
+    caller::Caller,
+    delegation::{
+        Asked, answer, dialect,
+        wait::{Waited, Waiting, look},
+    },
+};
+
+const DESCRIPTION: &str = "The result of a background task. You are told anyway when it ends: only use this when you \
+cannot go on without it.";
+
+const ARGUMENTS: [Argument; 3] = [
+    Argument::new("task_id", Kind::Text, "").required().also(&["id", "shell_id", "bash_id"]),
+    Argument::new("block", Kind::Flag, "Wait for it to end; true if absent."),
+    Argument::new("timeout", Kind::Number, "Seconds to wait, 30 if absent.").also(&["timeout_secs"]),
+];
+
+/// Seconds to wait if nothing is said, and at most.
+const PATIENCE: (u64, u64) = (30, 600);
+
+/// The TaskOutput tool.
+pub(super) struct TaskOutput {
+    spec: ToolSpec,
+    /// What tells what processes wrote.
+    processes: Option<Arc<dyn Tool>>,
+}
+
+impl TaskOutput {
+    pub(super) fn new(processes: Option<Arc<dyn Tool>>) -> Self {
+        Self { spec: arguments::spec("TaskOutput", DESCRIPTION, &ARGUMENTS), processes }
+    }
+}
+
+impl Tool for TaskOutput {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+        dialect::spec(&self.spec, dialect)
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["task_output", "WaitTask", "AgentOutput"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Delegate
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        arguments::normalise("TaskOutput", &ARGUMENTS, input).map(Value::Object)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn title(&self, input: &Value) -> String {
+        text(input, "task_id").to_owned()
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        let processes = self.processes.clone();
+        Box::pin(async move {
+            let caller = match caller(&context) {
+                Ok(caller) => caller,
+                Err(output) => return *output,
+            };
+            let id = text(&input, "task_id");
+            if let (Some(processes), true) = (processes, id.starts_with("prc_")) {
+                return processes.run(json!({"task_id": id}), context).await;
+            }
+            let patience = number(&input, "timeout").unwrap_or(PATIENCE.0).min(PATIENCE.1);
+            let block = input.get("block").and_then(Value::as_bool).unwrap_or(true);
+            of_run(&caller, id, if block { patience } else { 0 }, &context).await
+        })
+    }
+}
+
+async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext) -> ToolOutput {
+    let Some((row, task)) = task_of(caller, id).await else { return not_found(id) };
+    let Some(session) = row.child else { return not_found(id) };
+    let agent = row.data.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let told = caller.world.replies.expect(&task);
+    let asked = Asked { task, session, agent, is_new: false, is_repeated: true, share: None };
+    let (task, note) = (asked.task.clone(), asked.note());
+    let running = || {
+        let words = format!("Task \"{task}\" is still running.");
+        ToolOutput { task: Some(note.clone()), ..ToolOutput::done(words) }
+    };
+    let ended = |note: TaskNote, end: &rooftree_protocol::event::RunEnd| {
+        let words = answer::told(&note, end);
+        answer::output(note, end, words)
+    };
+    if patience == 0 || row.status != TaskStatus::Running {
+        return match look(&caller.world, &task).await {
+            Some(end) => ended(asked.note(), &end),
+            None => running(),
+        };
+    }
+    // Whoever stops waiting does not stop the task.
+    let (nobody_stops_it, patience) = (CancellationToken::new(), Duration::from_secs(patience));
+    let waiting = Waiting { asked: &asked, told }.wait(&caller.world, &nobody_stops_it, patience);
+    match context.cancel.run_until_cancelled(waiting).await {
+        Some(Waited::Ended(end)) => ended(asked.note(), &end),
+        _ => running(),
+    }
+}

@@ -1,0 +1,118 @@
+//! TaskStop: ends a background task, an agent's run or a process, and everything it started.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Dialect, Effect, RunStatus, ToolKind, ToolSpec};
+use rooftree_tools::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, text},
+};
+use serde_json::Value;
+
+use super::{caller, not_found, task_of};
+use crate::{
+    caller::Caller,
+    delegation::{answer, dialect, wait::look},
+    world::Errand,
+};
+
+const DESCRIPTION: &str = "Stop a background task and everything it started.";
+
+const ARGUMENTS: [Argument; 1] =
+    [Argument::new("task_id", Kind::Text, "").required().also(&["shell_id", "bash_id", "id"])];
+
+/// How long it may take to stop.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The TaskStop tool.
+pub(super) struct TaskStop {
+    spec: ToolSpec,
+    /// What stops processes.
+    processes: Option<Arc<dyn Tool>>,
+}
+
+impl TaskStop {
+    pub(super) fn new(processes: Option<Arc<dyn Tool>>) -> Self {
+        Self { spec: arguments::spec("TaskStop", DESCRIPTION, &ARGUMENTS), processes }
+    }
+}
+
+impl Tool for TaskStop {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+        dialect::spec(&self.spec, dialect)
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["exec_kill", "kill_task", "CancelTask", "shutdown_teammate", "KillShell"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Delegate
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        arguments::normalise("TaskStop", &ARGUMENTS, input).map(Value::Object)
+    }
+
+    /// It only ends what this session has begun.
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn title(&self, input: &Value) -> String {
+        text(input, "task_id").to_owned()
+    }
+
+    fn subject(&self, input: &Value) -> Option<String> {
+        Some(text(input, "task_id").to_owned())
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        let processes = self.processes.clone();
+        Box::pin(async move {
+            let id = text(&input, "task_id").to_owned();
+            match (caller(&context), processes) {
+                (_, Some(processes)) if id.starts_with("prc_") => processes.run(input, context).await,
+                (Ok(caller), _) => stop_run(&caller, &id).await,
+                (Err(output), _) => *output,
+            }
+        })
+    }
+}
+
+async fn stop_run(caller: &Caller, id: &str) -> ToolOutput {
+    let Some((row, task)) = task_of(caller, id).await else { return not_found(id) };
+    let Some(child) = row.child else { return not_found(id) };
+    let world = &caller.world;
+    if look(world, &task).await.is_some() {
+        return ToolOutput::done(format!("Task \"{task}\" is already completed."));
+    }
+    let told = world.replies.expect(&task);
+    let _ = world.errands.send(Errand::Cancel(child.clone(), task.clone()));
+    let ended = tokio::time::timeout(GRACE, told).await;
+    let Ok(Ok(end)) = ended else {
+        return ToolOutput::done(format!("Task \"{task}\" has been told to stop."));
+    };
+    let agent = row.data.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let how = if end.status == RunStatus::Cancelled { "was stopped" } else { "is already completed" };
+    let note = rooftree_protocol::event::TaskNote {
+        task: task.clone(),
+        session: child,
+        agent,
+        status: None,
+        usage: None,
+        share: None,
+        cached: false,
+    };
+    // What it had said is part of the answer: the inbox need not tell it again.
+    let mut words = format!("Task \"{task}\" {how}.");
+    if !end.text.trim().is_empty() {
+        words = format!("{words} It had said:\n{}", end.text.trim());
+    }
+    ToolOutput { failure: None, ..answer::output(note, &end, words) }
+}

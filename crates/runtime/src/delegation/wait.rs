@@ -1,0 +1,79 @@
+//! Waits for a delegated run to end: told in memory if it runs here, found in the store if not.
+
+use std::{sync::Arc, time::Duration};
+
+use rooftree_protocol::{EventBody, RunId, event::RunEnd};
+use rooftree_store::RunFilter;
+use tokio_util::sync::CancellationToken;
+
+use super::{Asked, Told};
+use crate::world::{Errand, World};
+
+/// How long a cancelled run may take to stop before nobody waits for it any more.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// What is waited for.
+pub(super) struct Waiting<'a> {
+    pub(super) asked: &'a Asked,
+    pub(super) told: Told,
+}
+
+/// How the wait ended.
+pub(super) enum Waited {
+    Ended(Arc<RunEnd>),
+    Detached,
+    Cancelled,
+}
+
+impl Waiting<'_> {
+    /// Waits for the end, for patience to run out, or to be told to stop, which stops the run too.
+    pub(super) async fn wait(
+        mut self,
+        world: &World,
+        cancel: &CancellationToken,
+        patience: Duration,
+    ) -> Waited {
+        let mut changes = world.store().changes();
+        let mut over = world.options.clock.sleep(patience);
+        // It may have ended before anybody waited: in the life of a process that is gone.
+        if self.asked.is_repeated
+            && let Some(end) = look(world, &self.asked.task).await
+        {
+            return Waited::Ended(end);
+        }
+        loop {
+            tokio::select! {
+                biased;
+                Ok(end) = &mut self.told => return Waited::Ended(end),
+                () = cancel.cancelled() => return self.stop(world).await,
+                () = &mut over => return Waited::Detached,
+                // Another process may have ended it.
+                _ = changes.changed() => if let Some(end) = look(world, &self.asked.task).await {
+                    return Waited::Ended(end);
+                },
+            }
+        }
+    }
+
+    /// Stops the run, unless the runtime itself stops: then it goes on at the next start.
+    async fn stop(self, world: &World) -> Waited {
+        if !world.closing.is_cancelled() {
+            let _ = world.errands.send(Errand::Cancel(self.asked.session.clone(), self.asked.task.clone()));
+            let _ = tokio::time::timeout(GRACE, self.told).await;
+        }
+        Waited::Cancelled
+    }
+}
+
+/// How a run ended, if it has.
+pub(super) async fn look(world: &World, task: &RunId) -> Option<Arc<RunEnd>> {
+    let filter = RunFilter { run: Some(task.clone()), limit: 1, ..RunFilter::default() };
+    let row = world.store().runs(filter).await.ok()?.pop()?;
+    match row.ended?.body {
+        EventBody::RunCompleted(end) => {
+            world.replies.leave(task);
+            Some(Arc::new(end))
+        }
+        _ => None,
+    }
+}

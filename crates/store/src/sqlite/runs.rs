@@ -1,0 +1,64 @@
+//! Runs, found by the events they begin and end with.
+
+use rooftree_protocol::{Event, RunId, SessionId, Timestamp, event::VERSION};
+use rusqlite::{Connection, Row, named_params};
+
+use super::column;
+use crate::{Error, RunFilter, RunRow};
+
+/// Runs, the latest first.
+pub(crate) fn list(connection: &Connection, filter: &RunFilter) -> Result<Vec<RunRow>, Error> {
+    let by = match (&filter.run, &filter.parent) {
+        (Some(_), _) => "j.run = :run",
+        (None, Some(_)) => "j.parent_run = :parent",
+        (None, None) => "j.run IS NOT NULL",
+    };
+    let sql = format!(
+        "SELECT j.*, s.id AS session_id, s.agent AS agent FROM journal j JOIN session s ON s.number = j.session
+         WHERE {by} AND j.type = 'run.started' AND (:run IS NULL OR j.run = :run)
+             AND (:parent IS NULL OR j.parent_run = :parent) AND (:session IS NULL OR s.id = :session)
+             AND (NOT :roots OR j.parent_run IS NULL)
+             AND (:ending IS NULL OR substr(j.run, -length(:ending)) = :ending)
+         ORDER BY j.id DESC LIMIT :limit + 0"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(named_params! {
+        ":run": filter.run.as_ref().map(RunId::as_str),
+        ":parent": filter.parent.as_ref().map(RunId::as_str),
+        ":session": filter.session.as_ref().map(SessionId::as_str),
+        ":roots": filter.roots,
+        ":ending": filter.ending,
+        ":limit": if filter.limit == 0 { -1 } else { column::limit(filter.limit) },
+    })?;
+    let mut runs = Vec::new();
+    while let Some(row) = rows.next()? {
+        let started = read(row)?;
+        let ended = end_of(connection, &started)?;
+        runs.push(RunRow { started, ended });
+    }
+    Ok(runs)
+}
+
+fn end_of(connection: &Connection, started: &Event) -> Result<Option<Event>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT j.*, s.id AS session_id, s.agent AS agent FROM journal j JOIN session s ON s.number = j.session
+         WHERE j.run = :run AND j.type = 'run.completed' AND s.id = :session",
+    )?;
+    let run = started.run.as_ref().map(RunId::as_str);
+    let mut rows = statement.query(named_params! { ":run": run, ":session": started.session.as_str() })?;
+    rows.next()?.map(read).transpose()
+}
+
+fn read(row: &Row<'_>) -> Result<Event, Error> {
+    let (name, data): (String, String) = (row.get("type")?, row.get("data")?);
+    Ok(Event {
+        v: VERSION,
+        id: Some(column::count(row, "seq")?),
+        ts: Timestamp(row.get("ts")?),
+        session: column::needed(row, "session_id", SessionId::parse)?,
+        run: column::id(row, "run", RunId::parse)?,
+        parent_run: column::id(row, "parent_run", RunId::parse)?,
+        agent: row.get("agent")?,
+        body: serde_json::from_str(&format!(r#"{{"type":"{name}","data":{data}}}"#))?,
+    })
+}
