@@ -150,8 +150,8 @@ fn tell(agent: &mut Agent, delta: Chunk, said: &mut String) {
     }
 }
 
-/// Gets the bytes of the images in the conversation: the newest ones, as many as one request may
-/// carry. The others are told in words.
+/// Gets the bytes of the images and files in the conversation: the newest ones, as many as one request
+/// may carry. The others are told in words.
 async fn load_media(agent: &mut Agent) -> Result<(), Error> {
     let mut room = agent.kit.limits.media_bytes;
     let mut media = HashMap::new();
