@@ -47,7 +47,7 @@ pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt:
 }
 
 /// Where the agent works and how freely, for models that act by themselves.
-fn workplace(agent: &Agent) -> Workplace {
+pub(super) fn workplace(agent: &Agent) -> Workplace {
     let written = |rules: &[rooftree_tools::Rule]| rules.iter().map(ToString::to_string).collect();
     let rules = Rules { allow: written(&agent.policy.allow), deny: written(&agent.policy.deny) };
     Workplace { directory: agent.session.cwd.clone(), mode: agent.policy.mode, rules }

@@ -17,6 +17,7 @@ mod recovery;
 mod retry;
 mod sessions;
 mod steer;
+mod strict;
 mod todos;
 mod verify;
 mod wires;
