@@ -21,6 +21,7 @@ mod result;
 mod run;
 mod run_view;
 mod settle;
+mod strict;
 mod take;
 pub(crate) mod task;
 #[cfg(test)]

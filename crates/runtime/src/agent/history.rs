@@ -14,7 +14,7 @@ use rooftree_protocol::{
         WaitReason,
     },
 };
-use rooftree_providers::ModelMessage;
+use rooftree_providers::{ModelMessage, may_be_shown};
 
 use super::{run_view::RunView, window, wording};
 
@@ -212,7 +212,7 @@ impl History {
         self.todos.clone()
     }
 
-    /// The images the conversation names, in order.
+    /// The images and files the conversation names, in order.
     pub fn images(&self) -> &[BlobId] {
         &self.images
     }
@@ -424,7 +424,10 @@ fn without_image(part: &Part) -> Part {
 
 /// The images of a message, in order.
 fn images_in(message: &ModelMessage) -> Vec<BlobId> {
-    let blob = |part: &Part| if let Part::Image { blob, .. } = part { Some(blob.clone()) } else { None };
+    let blob = |part: &Part| match part {
+        Part::Image { blob, .. } | Part::File { blob, .. } if may_be_shown(part) => Some(blob.clone()),
+        _ => None,
+    };
     match message {
         ModelMessage::User(parts) => parts.iter().filter_map(blob).collect(),
         ModelMessage::Results(results) => {

@@ -8,7 +8,7 @@ mod sections;
 use std::{path::Path, sync::Arc};
 
 use rooftree_protocol::Part;
-use rooftree_providers::{ModelMessage, Request, ToolChoice, Workplace};
+use rooftree_providers::{ModelMessage, Request, Rules, ToolChoice, Workplace};
 
 pub use self::sections::{Sections, peers};
 use super::{Agent, window};
@@ -48,8 +48,15 @@ pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt:
         media: agent.media.clone(),
         session: agent.session.id.clone(),
         attempt,
-        workplace: Arc::new(Workplace { directory: agent.session.cwd.clone(), mode: agent.policy.mode }),
+        workplace: Arc::new(workplace(agent)),
     }
+}
+
+/// Where the agent works and how freely, for models that act by themselves.
+pub(super) fn workplace(agent: &Agent) -> Workplace {
+    let written = |rules: &[rooftree_tools::Rule]| rules.iter().map(ToString::to_string).collect();
+    let rules = Rules { allow: written(&agent.policy.allow), deny: written(&agent.policy.deny) };
+    Workplace { directory: agent.session.cwd.clone(), mode: agent.policy.mode, rules }
 }
 
 /// The conversation, and that it is time to come to an end.

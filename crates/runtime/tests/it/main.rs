@@ -18,6 +18,7 @@ mod recovery;
 mod retry;
 mod sessions;
 mod steer;
+mod strict;
 mod todos;
 mod verify;
 mod wires;
