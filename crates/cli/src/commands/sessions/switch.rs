@@ -1,5 +1,7 @@
 //! Hands a conversation over to another agent, which goes on with all of it.
 
+use std::sync::Arc;
+
 use clap::Args;
 use rooftree_protocol::{Problem, SessionId};
 use rooftree_runtime::{Clock, SystemClock};
@@ -9,7 +11,10 @@ use super::{
     find::{self, Among},
     in_words, name, to_change,
 };
-use crate::{environment::Environment, exit::Exit, output, terminal::wording::how_to_continue};
+use crate::{
+    environment::Environment, exit::Exit, household::Household, minds::Minds, output, settings,
+    terminal::wording::how_to_continue,
+};
 
 /// Options of `sessions switch`.
 #[derive(Args, Debug)]
@@ -54,6 +59,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 }
 
 /// The agent's own name.
-fn agent_named(_environment: &Environment, name: &str) -> Result<String, Problem> {
-    Ok(rooftree_runtime::Definitions::builtin().find(name)?.name.clone())
+fn agent_named(environment: &Environment, name: &str) -> Result<String, Problem> {
+    let settings = settings::load(environment)?;
+    let minds = Arc::new(Minds::of(environment, &settings)?);
+    let household = Household::find(environment, &settings, &minds, None)?;
+    Ok(household.definitions.find(name)?.name.clone())
 }
