@@ -24,7 +24,7 @@ mod tasks;
 mod world;
 
 pub use agent::{history::History, wording::user_parts as worded};
-pub use bus::{Filter, Subscription};
+pub use bus::{Filter, Subscription, TreeSubscription};
 pub use clock::{Clock, SystemClock};
 pub use definitions::Definitions;
 pub use error::Error;

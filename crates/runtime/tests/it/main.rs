@@ -17,4 +17,5 @@ mod retry;
 mod sessions;
 mod steer;
 mod todos;
+mod watching;
 mod wires;
