@@ -21,7 +21,7 @@ pub struct Invocation {
 pub enum Command {
     /// Send a message to an agent and show what it does
     #[command(visible_alias = "exec")]
-    Run(commands::run::Arguments),
+    Run(Box<commands::run::Arguments>),
     /// See it work: real engine, real tools, scripted model; no key, no network
     Demo(commands::demo::Arguments),
     /// Stay: go on with what is unfinished, hear the callbacks of external agents
@@ -29,6 +29,11 @@ pub enum Command {
     /// List, read, fork, export and delete sessions
     #[command(visible_alias = "session")]
     Sessions(commands::sessions::Arguments),
+    /// List runs, say what they did, draw who worked for whom
+    Runs(commands::runs::Arguments),
+    /// Agents and programs in background: list, follow, wait, stop, tell
+    #[command(visible_alias = "task")]
+    Tasks(commands::tasks::Arguments),
     /// Check that everything is in order
     Doctor(commands::doctor::Arguments),
     /// Find keys and local models, and write a first config.toml

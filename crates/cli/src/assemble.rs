@@ -7,7 +7,7 @@ use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, Toolset};
 
-use crate::{minds::Minds, settings::Settings};
+use crate::{minds::Minds, scenario, settings::Settings};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ impl Plan {
             catalog: minds.catalog.clone(),
             tools: tools(&processes),
             processes,
-            definitions: Definitions::builtin(),
+            definitions: scenario::with_agents(Definitions::builtin()),
             policy: Policy {
                 mode: wishes.mode.or(settings.mode).unwrap_or_default(),
                 allow: wishes.allow.into_iter().chain(settings.allow).collect(),

@@ -29,7 +29,10 @@ use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
     arguments::{Command, Invocation},
-    commands::{auth, completions, demo, doctor, init, models, run, serve, sessions, tools, usage, version},
+    commands::{
+        auth, completions, demo, doctor, init, models, run, runs, serve, sessions, tasks, tools, usage,
+        version,
+    },
     environment::Environment,
     exit::Exit,
 };
@@ -54,10 +57,12 @@ fn perform(invocation: Invocation, environment: &Environment) -> Result<Exit, Pr
 
 async fn execute(command: Command, environment: &Environment) -> Result<Exit, Problem> {
     match command {
-        Command::Run(arguments) => run::execute(arguments, environment).await,
+        Command::Run(arguments) => run::execute(*arguments, environment).await,
         Command::Serve(arguments) => serve::execute(arguments, environment).await,
         Command::Demo(arguments) => demo::execute(arguments, environment).await,
         Command::Sessions(arguments) => sessions::execute(arguments, environment).await,
+        Command::Runs(arguments) => runs::execute(arguments, environment).await,
+        Command::Tasks(arguments) => tasks::execute(arguments, environment).await,
         Command::Doctor(arguments) => doctor::execute(arguments, environment).await,
         Command::Init(arguments) => init::execute(arguments, environment).await,
         Command::Models(arguments) => models::execute(arguments, environment).await,

@@ -47,7 +47,7 @@ fn it_leaves_a_session_that_can_be_read_and_gone_on_with() {
     let (house, place) = (House::new(), tempfile::tempdir().unwrap());
     fs::write(place.path().join("a.txt"), "hello\n").unwrap();
     demo(&house, place.path()).well();
-    let id = house.rooftree(&["sessions", "list", "--all", "-o", "ids"]).well().trim().to_owned();
+    let id = house.rooftree(&["sessions", "list", "-o", "ids"]).well().trim().to_owned();
     assert!(house.rooftree(&["sessions", "show", &id]).well().contains("1 file here"));
     assert!(house.rooftree(&["run", "-s", &id, "Look around"]).well().contains("a.txt begins with: hello"));
     assert!(house.rooftree(&["run", "-s", &id, "What else?"]).well().contains("I am a script"));

@@ -138,15 +138,13 @@ impl TreeSubscription {
     }
 
     fn note_result(&mut self, record: &ToolRecord) {
-        let asked = RunId::akin_to(record.call.as_str());
-        match &record.task {
-            Some(note) if !note.cached && !self.watched.contains(&note.session) => {
-                self.wanted.insert(note.task.clone());
-                self.then = Then::Look;
-            }
-            _ => {
-                self.wanted.remove(&asked);
-            }
+        self.wanted.remove(&RunId::akin_to(record.call.as_str()));
+        if let Some(note) = &record.task
+            && !note.cached
+            && !self.watched.contains(&note.session)
+        {
+            self.wanted.insert(note.task.clone());
+            self.then = Then::Look;
         }
     }
 

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rooftree_protocol::{Event, EventBody, MessageId, RunId, Timestamp, Usage, event::RunEnd};
+use rooftree_protocol::{
+    Event, EventBody, MessageId, RunId, Timestamp, Usage,
+    event::{RunEnd, RunMode},
+};
+
+use crate::terminal::{agents::Agents, wording};
 
 /// What is waited for and what came of it.
 #[derive(Debug, Default)]
@@ -13,6 +18,14 @@ pub struct Watch {
     open: Vec<RunId>,
     /// Whether any run will do: nothing was sent, something unfinished goes on.
     any: bool,
+    /// Whether everything was told to stop: what wakes after that is not ours.
+    pub is_stopping: bool,
+    /// The runs that ours delegated to.
+    pub agents: Agents,
+    /// What our own runs used.
+    pub used: Option<Usage>,
+    /// The run that began first: everything that was delegated hangs below it.
+    pub first: Option<RunId>,
     /// The run that ended last.
     pub ended: Option<(RunId, RunEnd)>,
     /// The model that answered last.
@@ -61,6 +74,8 @@ pub enum Step {
     Nothing,
     /// Work on what was asked for began.
     Begun,
+    /// Work began again because an agent in background answered.
+    Woken,
     /// Something sent earlier, or by somebody else, is being worked on first.
     OtherBegun(String),
     Ended,
@@ -101,6 +116,13 @@ impl Watch {
     pub fn take(&mut self, event: &Event) -> Step {
         self.so_far.take(event);
         match (&event.body, &event.run) {
+            (EventBody::RunStarted { mode: RunMode::Woken, model, .. }, Some(run))
+                if self.is_ours_woken() =>
+            {
+                self.model.clone_from(model);
+                self.open.push(run.clone());
+                Step::Woken
+            }
             (EventBody::RunStarted { message, model, title, .. }, Some(run)) => {
                 self.model.clone_from(model);
                 if self.entered(message, run) || self.any {
@@ -121,8 +143,14 @@ impl Watch {
                 *self.by_model.entry(reply.model.clone()).or_insert_with(Usage::none) += reply.usage;
                 Step::Nothing
             }
+            (EventBody::ToolCompleted(record), _) => {
+                self.agents.told(event, record);
+                Step::Nothing
+            }
             (EventBody::RunCompleted(end), Some(run)) if self.any || self.open.contains(run) => {
                 self.open.retain(|open| open != run);
+                *self.used.get_or_insert_with(Usage::none) += end.usage;
+                self.first.get_or_insert_with(|| run.clone());
                 self.ended = Some((run.clone(), end.clone()));
                 Step::Ended
             }
@@ -134,6 +162,32 @@ impl Watch {
             }
             _ => Step::Nothing,
         }
+    }
+
+    /// Takes an event of a session below in.
+    pub fn take_delegated(&mut self, event: &Event) {
+        match &event.body {
+            EventBody::MessageCompleted(reply) => {
+                *self.by_model.entry(reply.model.clone()).or_insert_with(Usage::none) += reply.usage;
+            }
+            EventBody::ToolCompleted(record) => self.agents.told(event, record),
+            _ => {}
+        }
+        self.agents.take(event);
+    }
+
+    /// Who is behind an event, as people are told: below the main run also by its model.
+    pub fn who(&self, event: &Event) -> String {
+        let run = self.agents.all().iter().find(|agent| Some(&agent.run) == event.run.as_ref());
+        run.map_or_else(
+            || event.agent.clone(),
+            |agent| format!("{} ({})", agent.agent, wording::model(&agent.model)),
+        )
+    }
+
+    /// Whether a run that wakes goes on with what was asked for: an agent that was asked has answered.
+    fn is_ours_woken(&self) -> bool {
+        !self.is_stopping && !self.any && self.ended.is_some() && !self.agents.all().is_empty()
     }
 
     fn entered(&mut self, message: &MessageId, run: &RunId) -> bool {
@@ -149,7 +203,7 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
-    use rooftree_protocol::{RunStatus, SessionId, event::RunMode};
+    use rooftree_protocol::{RunStatus, SessionId};
 
     use super::*;
 
