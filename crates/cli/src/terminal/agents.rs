@@ -181,8 +181,9 @@ impl Agents {
     }
 
     /// Those a call delegated to.
-    pub fn of_call<'a>(&'a self, call: &'a CallId) -> impl Iterator<Item = &'a Agent> {
-        self.all.iter().filter(move |agent| agent.parent.as_ref().is_some_and(|parent| parent.call == *call))
+    pub fn of_call<'a>(&'a self, call: &CallId) -> impl Iterator<Item = &'a Agent> + use<'a> {
+        let call = call.clone();
+        self.all.iter().filter(move |agent| agent.parent.as_ref().is_some_and(|parent| parent.call == call))
     }
 
     /// Those a run delegated to.

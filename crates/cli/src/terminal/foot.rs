@@ -36,6 +36,17 @@ struct Running {
     says: String,
 }
 
+impl Running {
+    fn lines(&self, spinner: &str) -> Vec<Line> {
+        let elapsed = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut lines = vec![tools::running(spinner, &self.tool, &self.title, elapsed)];
+        if !self.says.is_empty() {
+            lines.push(Line::of(Look::Dim, format!("  {}", self.says)));
+        }
+        lines
+    }
+}
+
 impl Foot {
     /// All of it, in so many columns.
     pub fn lines(&self, columns: usize) -> Vec<Line> {
@@ -50,20 +61,28 @@ impl Foot {
         lines
     }
 
-    /// The calls that run, each with the agents it delegated to below it.
+    /// The calls that run, and below them the agents they delegated to. Several that delegate are
+    /// one block, so that those at work at the same time stand below each other.
     fn call_lines(&self, canvas: tree::Canvas) -> Vec<Line> {
+        let delegates = |call: &&Running| self.agents.of_call(&call.call).next().is_some();
+        let (asking, alone): (Vec<&Running>, Vec<&Running>) = self.calls.iter().partition(delegates);
         let mut lines = Vec::new();
-        for call in self.calls.iter().take(CALLS_SHOWN) {
-            let elapsed = u64::try_from(call.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-            lines.push(tools::running(canvas.spinner, &call.tool, &call.title, elapsed));
-            if !call.says.is_empty() {
-                lines.push(Line::of(Look::Dim, format!("  {}", call.says)));
-            }
-            lines.extend(shown(tree::of_call(&self.agents, &call.call, canvas)));
+        for call in alone.iter().take(CALLS_SHOWN) {
+            lines.extend(call.lines(canvas.spinner));
         }
-        if let Some(more @ 1..) = self.calls.len().checked_sub(CALLS_SHOWN) {
+        if let Some(more @ 1..) = alone.len().checked_sub(CALLS_SHOWN) {
             lines.push(Line::of(Look::Dim, format!("  and {more} more")));
         }
+        match asking.as_slice() {
+            [] => {}
+            [one] => lines.extend(one.lines(canvas.spinner)),
+            several => lines.push(
+                Line::of(Look::Accent, format!("{} ", canvas.spinner))
+                    .with(Look::Strong, format!("Delegated to {} agents", several.len())),
+            ),
+        }
+        let calls = asking.iter().map(|running| &running.call);
+        lines.extend(shown(tree::of_calls(&self.agents, calls, canvas)));
         lines
     }
 

@@ -177,6 +177,8 @@ impl<W: Write> View for Live<W> {
                 self.foot.todos.clone_from(items);
                 self.draw(&[]);
             }
+            // What is still drawn after this waits for agents in background.
+            EventBody::RunCompleted(_) => self.foot.status.doing = "waiting".into(),
             other => self.remark(other),
         }
     }

@@ -30,10 +30,11 @@ struct Row<'a> {
     agent: &'a Agent,
 }
 
-/// Those a call delegated to, and those below them.
-pub fn of_call(agents: &Agents, call: &CallId, canvas: Canvas) -> Vec<Line> {
+/// Those some calls delegated to, and those below them.
+pub fn of_calls<'a>(agents: &Agents, calls: impl Iterator<Item = &'a CallId>, canvas: Canvas) -> Vec<Line> {
+    let asked: Vec<&Agent> = calls.flat_map(|call| agents.of_call(call)).collect();
     let mut rows = Vec::new();
-    grow(agents, agents.of_call(call).collect(), "  ", &mut rows);
+    grow(agents, asked, "  ", &mut rows);
     draw(&rows, canvas)
 }
 
@@ -146,7 +147,8 @@ pub fn began(agent: &Agent) -> Line {
 pub fn ended(stem: &str, agent: &Agent) -> Line {
     let (icon, look) = icon(agent, "◌");
     let line = Line::of(Look::Dim, stem).with(look, format!("{icon} ")).with(Look::Strong, &agent.agent);
-    let line = line.with(Look::Dim, format!(" {}", wording::model(&agent.model)));
+    let model = wording::model(&agent.model);
+    let line = if model.is_empty() { line } else { line.with(Look::Dim, format!(" {model}")) };
     let mut facts = Vec::new();
     match agent.state {
         State::Ended(RunStatus::Completed) => {}
@@ -174,7 +176,7 @@ mod tests {
 
     fn drawn(agents: &Agents, call: u128, columns: usize) -> Vec<String> {
         let canvas = Canvas { columns, ..CANVAS };
-        of_call(agents, &CallId::from_entropy(call), canvas)
+        of_calls(agents, [CallId::from_entropy(call)].iter(), canvas)
             .iter()
             .map(|line| line.paint(false).trim_end().to_owned())
             .collect()
@@ -205,7 +207,7 @@ mod tests {
     fn no_line_is_wider_than_the_terminal_and_the_name_stays() {
         for columns in [20, 30, 40, 60, 120] {
             let canvas = Canvas { columns, ..CANVAS };
-            for line in of_call(&family(), &CallId::from_entropy(1), canvas) {
+            for line in of_calls(&family(), [CallId::from_entropy(1)].iter(), canvas) {
                 assert!(line.width() <= columns, "{}", line.paint(false));
                 assert!(line.paint(false).contains("agent"), "{}", line.paint(false));
             }

@@ -64,7 +64,8 @@ pub async fn begin(
             let known = session(handle, &known.id).await?;
             let filter = Filter { session: known.id.clone(), after: known.head };
             let subscription = handle.subscribe_tree(filter);
-            let watch = start_known(handle, &known.id, errand).await?;
+            let mut watch = start_known(handle, &known.id, errand).await?;
+            watch.seen = known.head;
             Ok(Begun { session: known, subscription, watch, is_known: true, remarks })
         }
     }
@@ -125,6 +126,12 @@ pub async fn post(
 /// Whether a session has a run open or mail waiting.
 pub async fn is_unfinished(handle: &Handle, id: &SessionId) -> Result<bool, Problem> {
     Ok(handle.store().unfinished().await.map_err(|error| error.problem())?.contains(id))
+}
+
+/// Whether nothing is left to do in a session, and everything that happened up to this number is all.
+pub async fn is_settled(handle: &Handle, id: &SessionId, seen: u64) -> Result<bool, Problem> {
+    // The store may be ahead of what has been heard: then there is more to hear.
+    Ok(!is_unfinished(handle, id).await? && session(handle, id).await?.head <= seen)
 }
 
 /// What `session.opened` says, for a session that was opened long ago.

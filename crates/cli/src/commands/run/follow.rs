@@ -140,7 +140,7 @@ impl Following<'_> {
             (true, None) if !has_delegated => return Ok(false),
             (false, _) if !has_delegated => return Ok(true),
             // What is left may be more than one run, and what an agent answered may still wake one.
-            _ => !begin::is_unfinished(&self.handle, &self.session.id).await?,
+            _ => begin::is_settled(&self.handle, &self.session.id, self.watch.seen).await?,
         };
         match self.linger.next(&self.watch.agents, is_settled, self.stopping.is_some()) {
             Next::Wait => Ok(false),

@@ -26,6 +26,8 @@ pub struct Watch {
     pub used: Option<Usage>,
     /// The run that began first: everything that was delegated hangs below it.
     pub first: Option<RunId>,
+    /// The number of the last event of the session.
+    pub seen: u64,
     /// The run that ended last.
     pub ended: Option<(RunId, RunEnd)>,
     /// The model that answered last.
@@ -115,6 +117,7 @@ impl Watch {
     /// Takes an event in.
     pub fn take(&mut self, event: &Event) -> Step {
         self.so_far.take(event);
+        self.seen = event.id.unwrap_or(self.seen);
         match (&event.body, &event.run) {
             (EventBody::RunStarted { mode: RunMode::Woken, model, .. }, Some(run))
                 if self.is_ours_woken() =>

@@ -121,7 +121,8 @@ pub fn end(row: &RunRow) -> Option<&RunEnd> {
     }
 }
 
-async fn standing(store: &dyn Store, session: &SessionId) -> Result<Standing, Problem> {
+/// How a run is that has not ended.
+pub async fn standing(store: &dyn Store, session: &SessionId) -> Result<Standing, Problem> {
     let owner = store.owner(session).await.map_err(|error| error.problem())?;
     let works = owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process()));
     Ok(if works { Standing::Running } else { Standing::Unfinished })

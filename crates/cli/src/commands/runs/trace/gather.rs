@@ -9,7 +9,7 @@ use rooftree_protocol::{
 use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::{RunFilter, RunRow, Store};
 
-use super::super::record;
+use super::super::record::{self, Standing};
 
 /// Events read at a time.
 const PAGE: usize = 1_000;
@@ -77,7 +77,9 @@ async fn descend(
     let mut rest = vec![(root, 0)];
     while let Some((row, depth)) = rest.pop() {
         let Some(run) = row.started.run.clone().filter(|run| known.insert(run.clone())) else { continue };
-        spans.extend(span(&row, depth, &events(store, &row).await?));
+        let events = events(store, &row).await?;
+        let to = until(store, &row, &events).await?;
+        spans.extend(span(&row, depth, &events, to));
         if depth < DEEPEST {
             let filter = RunFilter { parent: Some(run), ..RunFilter::default() };
             // The latest come first, so the oldest is taken from the end first.
@@ -118,11 +120,22 @@ async fn events(store: &dyn Store, row: &RunRow) -> Result<Vec<Event>, Problem> 
     }
 }
 
-fn span(row: &RunRow, depth: usize, events: &[Event]) -> Option<Span> {
+/// When a run ended; up to when it is known to have worked, if it has not.
+async fn until(store: &dyn Store, row: &RunRow, events: &[Event]) -> Result<Timestamp, Problem> {
+    if let Some(ended) = &row.ended {
+        return Ok(ended.ts);
+    }
+    let last = events.last().map_or(row.started.ts, |event| event.ts);
+    Ok(match record::standing(store, &row.started.session).await? {
+        Standing::Running => SystemClock.now(),
+        _ => last,
+    })
+}
+
+fn span(row: &RunRow, depth: usize, events: &[Event], to: Timestamp) -> Option<Span> {
     let EventBody::RunStarted { mode, model, .. } = &row.started.body else { return None };
     let end = record::end(row);
     let from = row.started.ts;
-    let to = row.ended.as_ref().map_or_else(|| SystemClock.now(), |event| event.ts);
     let failure = end.and_then(|end| end.error.as_ref()).map(|problem| problem.message.clone());
     Some(Span {
         depth,
