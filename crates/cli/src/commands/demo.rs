@@ -68,7 +68,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 fn before(environment: &Environment, message: &str) -> Vec<Line> {
     let here = environment.cwd.display();
-    let words = "The engine, the tools, the delegation and the store are real. The model is not: it reads its lines \
+    let words = "The engine, the tools and the store are real. The model is not: it reads its lines \
                  from a script, and so do the three that stand in for Anthropic, OpenAI and Google. No key, no \
                  network; nothing in this directory is changed.";
     let mut lines = vec![Line::of(Look::Strong, "rooftree demo").with(Look::Plain, format!(" in {here}"))];
