@@ -25,6 +25,9 @@ pub struct Everywhere {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub color: Color,
+    /// Plain lines even on a terminal, for logs and screen readers
+    #[arg(long, global = true)]
+    pub plain: bool,
     /// Never ask anything
     #[arg(long, global = true)]
     pub no_input: bool,

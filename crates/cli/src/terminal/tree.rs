@@ -5,10 +5,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{
     agents::{Agent, Agents, State},
-    line::{Line, Look},
+    clean::clean_line,
+    line::{Line, Look, prefix},
     wording,
 };
-use crate::wording::cut;
 
 /// Columns of a model's name, at most.
 const MODEL: usize = 26;
@@ -82,9 +82,16 @@ fn draw(rows: &[Row<'_>], canvas: Canvas) -> Vec<Line> {
         .collect()
 }
 
+/// Exactly so many columns of a text, with a sign if something was left out.
 fn padded(text: &str, columns: usize) -> String {
-    let text = cut(text, columns);
-    format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
+    let text = clean_line(text);
+    match columns.checked_sub(text.width()) {
+        Some(room) => format!("{text}{}", " ".repeat(room)),
+        None => {
+            let kept = prefix(&text, columns.saturating_sub(1));
+            format!("{kept}…{}", " ".repeat(columns.saturating_sub(kept.width() + 1)))
+        }
+    }
 }
 
 fn activity(agent: &Agent) -> String {

@@ -162,11 +162,12 @@ impl Following<'_> {
     }
 
     async fn take(&mut self, event: &Event) -> Result<(), Problem> {
-        if let Some(problem) = finish::agent_stopped(event) {
+        let is_own = event.session == self.session.id;
+        if let Some(problem) = finish::agent_stopped(event).filter(|_| is_own) {
             return Err(problem);
         }
         self.report.event(event);
-        if event.session == self.session.id {
+        if is_own {
             self.take_own(event);
         } else {
             self.watch.take_delegated(event);

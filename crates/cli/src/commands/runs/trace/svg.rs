@@ -82,7 +82,7 @@ fn stems(svg: &mut String, bars: &[Bar]) {
         let asker =
             bars.iter().take(number).rposition(|other| other.branches.len() == above).unwrap_or_default();
         let x = 20.0 + INDENT * above as f64;
-        let (from, to) = (TOP + ROW * asker as f64 + 22.0, TOP + ROW * number as f64 + 12.0);
+        let (from, to) = (TOP + ROW * asker as f64 + 31.0, TOP + ROW * number as f64 + 12.0);
         add(svg, format_args!("<path class=\"stem\" d=\"M{x} {from}V{to}H{}\"/>", x + INDENT - 6.0));
     }
 }
