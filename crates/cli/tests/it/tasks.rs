@@ -5,9 +5,35 @@ use crate::run::{
     desk::{Desk, Watched},
 };
 
+/// A lead whose agent in background goes on until it is told to come to an end.
+const PATIENT: &str = r#"
+[[reply]]
+on = "^go"
+[[reply.call]]
+tool = "Task"
+input = { subagent_type = "lead", description = "Dig", prompt = "dig here", run_in_background = true, max_turns = 200 }
+[[reply]]
+on = "^go"
+text = "It digs."
+
+[[reply]]
+on = "Background sub-agent"
+text = "It is back."
+
+[[reply]]
+match = "enough"
+text = "I stop, as you say: {{ user.text }}"
+[[reply]]
+on = "^dig"
+times = 200
+[[reply.call]]
+tool = "Bash"
+input = { command = "sleep 0.1; echo {{ turn }}" }
+"#;
+
 /// A run whose agent in background is at work on something that lasts.
-fn at_work() -> (Desk, Watched, String) {
-    let desk = Desk::new(BACKGROUND);
+fn at_work(script: &str) -> (Desk, Watched, String) {
+    let desk = Desk::new(script);
     let mut watched = desk.watch(&["--permission-mode", "auto", "go"]);
     while watched.until("tool.started")["data"]["tool"] != "Bash" {}
     let task = desk.house.rooftree(&["tasks", "list", "--running", "-o", "ids"]).well().trim().to_owned();
@@ -16,18 +42,17 @@ fn at_work() -> (Desk, Watched, String) {
 }
 
 #[test]
-fn a_task_is_listed_told_something_waited_for_and_followed() {
-    let (desk, watched, task) = at_work();
+fn a_task_is_listed_waited_for_and_followed() {
+    let (desk, watched, task) = at_work(BACKGROUND);
     let tasks = |arguments: &[&str]| desk.house.rooftree(&[&["tasks"], arguments].concat());
     let table = tasks(&["list"]).well();
     assert!(table.contains("agent") && table.contains("◌ running") && table.contains("Dig"), "{table}");
     let end = &task[task.len() - 6..];
     assert_eq!(tasks(&["wait", end, "--timeout", "50ms"]).code, 7, "it is still at work");
-    tasks(&["send", end, "hurry", "up"]).well();
     desk.write("open", "");
     assert_eq!(tasks(&["wait", end]).code, 0);
     let text = tasks(&["tail", end]).well();
-    assert!(text.contains("⏺ Bash") && text.contains("I dug up gold, hurry up."), "{text}");
+    assert!(text.contains("⏺ Bash") && text.contains("I dug up gold."), "{text}");
     assert_eq!(watched.done().code, 0);
     assert!(tasks(&["send", end, "too late"]).ended(8).contains("has ended already"));
     desk.house.is_sound();
@@ -35,7 +60,7 @@ fn a_task_is_listed_told_something_waited_for_and_followed() {
 
 #[test]
 fn a_task_is_stopped_from_another_process_and_its_number_says_so() {
-    let (desk, watched, task) = at_work();
+    let (desk, watched, task) = at_work(BACKGROUND);
     let tasks = |arguments: &[&str]| desk.house.rooftree(&[&["tasks"], arguments].concat());
     tasks(&["stop", &task]).well();
     assert_eq!(tasks(&["wait", &task]).code, 130);
@@ -47,9 +72,20 @@ fn a_task_is_stopped_from_another_process_and_its_number_says_so() {
 
 #[test]
 fn a_run_is_stopped_from_another_process_with_all_that_it_started() {
-    let (desk, watched, task) = at_work();
+    let (desk, watched, task) = at_work(BACKGROUND);
     desk.house.rooftree(&["runs", "cancel", &task]).well();
     let done = watched.done();
     assert!(done.out.contains("\"cancelled\""), "{}", done.err);
     assert_eq!(desk.house.rooftree(&["tasks", "list", "--running", "-o", "ids"]).well(), "");
+}
+
+#[test]
+fn an_agent_at_work_reads_what_it_is_told_before_its_next_turn() {
+    let (desk, watched, task) = at_work(PATIENT);
+    desk.house.rooftree(&["tasks", "send", &task, "that", "is", "enough"]).well();
+    assert_eq!(desk.house.rooftree(&["tasks", "wait", &task]).code, 0);
+    let text = desk.house.rooftree(&["tasks", "tail", &task]).well();
+    assert!(text.contains("I stop, as you say: that is enough"), "{text}");
+    assert_eq!(watched.done().code, 0);
+    desk.house.is_sound();
 }

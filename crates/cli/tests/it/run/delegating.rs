@@ -62,8 +62,7 @@ tool = "Bash"
 input = { command = "while [ ! -e open ]; do sleep 0.02; done; echo gold" }
 [[reply]]
 on = "^dig"
-times = 5
-text = "I dug up {{ all[0].text | first_line }}{{ ', ' ~ user.text if 'hurry' in user.text else '' }}."
+text = "I dug up {{ all[0].text | first_line }}."
 "#;
 
 const AUTO: [&str; 2] = ["--permission-mode", "auto"];
