@@ -1,5 +1,6 @@
 //! What people see and type: lines, colours, the live view, the card that asks.
 
+pub mod agent;
 pub mod agents;
 pub mod card;
 pub mod chosen;

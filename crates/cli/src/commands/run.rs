@@ -11,6 +11,7 @@ mod linger;
 mod outcome;
 mod prompt;
 mod report;
+mod so_far;
 mod sources;
 mod target;
 mod thinking;

@@ -6,7 +6,8 @@ use rooftree_protocol::{CallId, Event, EventBody, RunId, Todo, event::ToolRecord
 use rooftree_runtime::{Clock, SystemClock};
 
 use super::{
-    agents::{Agent, Agents, Change},
+    agent::{Agent, Change},
+    agents::Agents,
     line::{Line, Look},
     status::Status,
     todos, tools, tree,

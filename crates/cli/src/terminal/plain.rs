@@ -5,7 +5,8 @@ use std::io::Write;
 use rooftree_protocol::{Event, EventBody, event::StopReason};
 
 use super::{
-    agents::{Agents, Change},
+    agent::Change,
+    agents::Agents,
     clean::clean,
     line::{Line, Look},
     tools, tree,

@@ -4,7 +4,8 @@ use rooftree_protocol::{CallId, RunStatus, Timestamp, event::RunMode};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    agents::{Agent, Agents, State},
+    agent::{Agent, State},
+    agents::Agents,
     clean::clean_line,
     line::{Line, Look, prefix},
     wording,

@@ -11,7 +11,10 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     exit::Exit,
-    terminal::agents::{Agent, Agents, State},
+    terminal::{
+        agent::{Agent, State},
+        agents::Agents,
+    },
 };
 
 /// The version of the object.

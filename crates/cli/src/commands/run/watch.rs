@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use rooftree_protocol::{
-    Event, EventBody, MessageId, RunId, Timestamp, Usage,
+    Event, EventBody, MessageId, RunId, Usage,
     event::{RunEnd, RunMode},
 };
 
+use super::so_far::SoFar;
 use crate::terminal::{agents::Agents, wording};
 
 /// What is waited for and what came of it.
@@ -36,38 +37,6 @@ pub struct Watch {
     pub by_model: BTreeMap<String, Usage>,
     /// What has been done so far, for a run that is left before its end.
     pub so_far: SoFar,
-}
-
-/// A run up to now.
-#[derive(Debug, Default)]
-pub struct SoFar {
-    /// The last thing said.
-    pub text: String,
-    pub turns: u32,
-    pub calls: u32,
-    since: Option<Timestamp>,
-    until: Timestamp,
-}
-
-impl SoFar {
-    /// How long it has taken, from the first event to the last.
-    pub fn milliseconds(&self) -> u64 {
-        let lasted = self.until.since(self.since.unwrap_or(self.until));
-        u64::try_from(lasted.as_millis()).unwrap_or(u64::MAX)
-    }
-
-    fn take(&mut self, event: &Event) {
-        self.since.get_or_insert(event.ts);
-        self.until = event.ts;
-        match &event.body {
-            EventBody::MessageCompleted(reply) => {
-                self.text.clone_from(&reply.text);
-                self.turns += 1;
-            }
-            EventBody::ToolCompleted(_) => self.calls += 1,
-            _ => {}
-        }
-    }
 }
 
 /// What an event means to whoever waits.
@@ -206,7 +175,7 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
-    use rooftree_protocol::{RunStatus, SessionId};
+    use rooftree_protocol::{RunStatus, SessionId, Timestamp};
 
     use super::*;
 
