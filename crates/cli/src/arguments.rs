@@ -34,6 +34,11 @@ pub enum Command {
     /// List, read, fork, export and delete sessions
     #[command(visible_alias = "session")]
     Sessions(commands::sessions::Arguments),
+    /// List runs, say what they did, draw who worked for whom
+    Runs(commands::runs::Arguments),
+    /// Agents and programs in background: list, follow, wait, stop, tell
+    #[command(visible_alias = "task")]
+    Tasks(commands::tasks::Arguments),
     /// Check that everything is in order
     Doctor(commands::doctor::Arguments),
     /// Find keys and local models, and write a first config.toml

@@ -10,7 +10,7 @@ use rooftree_runtime::{
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, SemanticSearch, Toolset};
 
-use crate::{minds::Minds, settings::Settings};
+use crate::{minds::Minds, scenario, settings::Settings};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ impl Plan {
             catalog: minds.catalog.clone(),
             tools: skill_tools::needed(&tools(&processes, search), &surroundings),
             processes,
-            definitions,
+            definitions: scenario::with_agents(definitions),
             verifiers: surroundings.verifiers.clone(),
             surroundings,
             policy: Policy {

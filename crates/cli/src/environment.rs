@@ -29,6 +29,9 @@ pub struct Everywhere {
     /// Use what the project's folder brings: agents, rules, skills, instructions
     #[arg(long, global = true)]
     pub trust: bool,
+    /// Plain lines even on a terminal, for logs and screen readers
+    #[arg(long, global = true)]
+    pub plain: bool,
     /// Never ask anything
     #[arg(long, global = true)]
     pub no_input: bool,

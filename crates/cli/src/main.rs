@@ -33,7 +33,7 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{Command, Invocation},
     commands::{
-        agents, auth, completions, demo, doctor, init, models, run, serve, sessions, tools,
+        agents, auth, completions, demo, doctor, init, models, run, runs, serve, sessions, tasks, tools,
         trust as trusting, usage, version,
     },
     environment::Environment,
@@ -66,6 +66,8 @@ async fn execute(command: Command, environment: &Environment) -> Result<Exit, Pr
         Command::Agents(arguments) => agents::execute(arguments, environment).await,
         Command::Trust(arguments) => trusting::execute(arguments, environment).await,
         Command::Sessions(arguments) => sessions::execute(arguments, environment).await,
+        Command::Runs(arguments) => runs::execute(arguments, environment).await,
+        Command::Tasks(arguments) => tasks::execute(arguments, environment).await,
         Command::Doctor(arguments) => doctor::execute(arguments, environment).await,
         Command::Init(arguments) => init::execute(arguments, environment).await,
         Command::Models(arguments) => models::execute(arguments, environment).await,

@@ -58,10 +58,8 @@ impl Minds {
         let (profiles, credentials) = (providers::profiles(settings)?, Credentials::of(environment));
         let (connections, known) = (Connections::default(), Arc::new(known(environment)?));
         let sleeper: scripted::Sleeper = Arc::new(|pause| SystemClock.sleep(pause));
-        let mut openers = vec![
-            ("scripted".to_owned(), scripted::opener(&environment.cwd, sleeper.clone())),
-            (scenario::PROVIDER.to_owned(), scenario::opener(sleeper)),
-        ];
+        let mut openers = vec![("scripted".to_owned(), scripted::opener(&environment.cwd, sleeper.clone()))];
+        openers.extend(scenario::PROVIDERS.map(|name| (name.to_owned(), scenario::opener(sleeper.clone()))));
         openers.extend(PROGRAMS.map(|program| {
             (program.name.to_owned(), external::opener(program, external::Options::default()))
         }));

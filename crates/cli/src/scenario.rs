@@ -1,22 +1,51 @@
-//! The scripts that are built in, as models of a provider of their own.
+//! The scripts that are built in, as models of providers of their own, and the agents they speak for.
 
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
+use rooftree_protocol::{AgentDefinition, ErrorCode, Level, ModelChoice, Problem, Scope, Source, UseAs};
 use rooftree_providers::{
     Model,
     catalog::Opener,
     scripted::{Scripted, Sleeper},
 };
+use rooftree_runtime::Definitions;
 
 /// What stands before the slash of a demo's model.
 pub const PROVIDER: &str = "demo";
+/// All providers of demos. The last three stand in for vendors; what they say is scripted too.
+pub const PROVIDERS: [&str; 4] = [PROVIDER, "demo-anthropic", "demo-openai", "demo-google"];
+
+/// Those the lead of a demo asks: name, provider, task, tools.
+const AGENTS: [(&str, &str, &str, &[&str]); 3] = [
+    ("mapper", "demo-anthropic", "Says which files and directories there are.", &["List", "Glob", "Grep"]),
+    ("reader", "demo-openai", "Finds the most telling file and reads it.", &["Glob", "Grep", "Read"]),
+    ("surveyor", "demo-google", "Counts what is left to do.", &["Grep"]),
+];
+
+/// These agents and those of demos, so that a demo's session can be gone on with. They are not
+/// listed: whatever they are asked, they read from their script.
+pub fn with_agents(definitions: Definitions) -> Definitions {
+    AGENTS.into_iter().fold(definitions, |definitions, (name, provider, task, tools)| {
+        let model =
+            ModelChoice { provider: provider.into(), model: Scenario::Tour.name().into(), effort: None };
+        definitions.with(AgentDefinition {
+            description: task.into(),
+            prompt: format!("You are the {name} of the demo. {task}"),
+            model: Some(model),
+            tools: Scope::only(tools.iter().copied()),
+            use_as: UseAs::Subagent,
+            hidden: true,
+            source: Source { level: Level::Builtin, ..Source::default() },
+            ..AgentDefinition::new(name)
+        })
+    })
+}
 
 /// What there is to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Scenario {
-    /// An agent looks around in this directory and says what it found
+    /// An agent asks three others to look around in this directory, and says what they found
     #[default]
     Tour,
 }

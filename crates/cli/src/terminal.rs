@@ -1,9 +1,12 @@
 //! What people see and type: lines, colours, the live view, the card that asks.
 
+pub mod agent;
+pub mod agents;
 pub mod card;
 pub mod chosen;
 pub mod clean;
 pub mod flow;
+pub mod foot;
 pub mod keys;
 pub mod line;
 pub mod live;
@@ -12,6 +15,7 @@ pub mod screen;
 pub mod status;
 pub mod todos;
 pub mod tools;
+pub mod tree;
 pub mod view;
 pub mod wording;
 

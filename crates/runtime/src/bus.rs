@@ -3,6 +3,8 @@
 //! Invariant: the bus never slows an agent. A watcher that falls behind loses its place on
 //! the bus, re-reads the journal from the last number it saw, and misses only deltas.
 
+mod tree;
+
 use std::{
     collections::{HashMap, VecDeque},
     pin::Pin,
@@ -10,13 +12,14 @@ use std::{
     time::Duration,
 };
 
-use rooftree_protocol::{Event, SessionId};
+use rooftree_protocol::{Event, EventBody, SessionId};
 use rooftree_store::Store;
 use tokio::{
     sync::{broadcast, watch},
     time::{Instant, Sleep},
 };
 
+pub use self::tree::TreeSubscription;
 use crate::Error;
 
 /// Events a watcher may lag behind before it must re-read.
@@ -35,14 +38,27 @@ pub struct Filter {
     pub after: u64,
 }
 
-#[derive(Default)]
+/// Where events are told. Cheap to clone.
+#[derive(Clone)]
 pub(crate) struct Bus {
-    topics: Mutex<HashMap<SessionId, broadcast::Sender<Arc<Event>>>>,
+    topics: Arc<Mutex<HashMap<SessionId, broadcast::Sender<Arc<Event>>>>>,
+    /// Every beginning of a delegated run, for those who watch whole trees.
+    births: broadcast::Sender<Arc<Event>>,
+}
+
+impl Default for Bus {
+    fn default() -> Self {
+        Self { topics: Arc::default(), births: broadcast::channel(BACKLOG).0 }
+    }
 }
 
 impl Bus {
     /// Tells all watchers of the event's session.
     pub(crate) fn publish(&self, event: Arc<Event>) {
+        if let EventBody::RunStarted { parent: Some(_), .. } = &event.body {
+            // Nobody may be watching a tree.
+            let _ = self.births.send(event.clone());
+        }
         let Ok(mut topics) = self.topics.lock() else { return };
         let Some(topic) = topics.get(&event.session) else { return };
         if let Err(broadcast::error::SendError(event)) = topic.send(event) {
@@ -61,6 +77,10 @@ impl Bus {
         let changes = store.changes();
         let patience = Patience::new();
         Subscription { store, filter, live, changes, patience, read: VecDeque::new(), behind: true }
+    }
+
+    pub(crate) fn subscribe_tree(&self, store: Arc<dyn Store>, filter: Filter) -> TreeSubscription {
+        TreeSubscription::new(self.clone(), store, filter)
     }
 }
 

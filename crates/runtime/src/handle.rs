@@ -9,7 +9,7 @@ use rooftree_protocol::{
 use rooftree_store::{NewSessionRow, Posted, SessionPatch, Store};
 
 use crate::{
-    Error, Filter, Subscription,
+    Error, Filter, Subscription, TreeSubscription,
     inbox::{self, Letter},
     router::{Meant, Router},
     signals::Signal,
@@ -90,6 +90,11 @@ impl Handle {
     /// Watches a session: first what the journal holds after a number, then what happens.
     pub fn subscribe(&self, filter: Filter) -> Subscription {
         self.world.bus.subscribe(self.world.store().clone(), filter)
+    }
+
+    /// Watches a session and, from its number on, everybody it delegates to.
+    pub fn subscribe_tree(&self, filter: Filter) -> TreeSubscription {
+        self.world.bus.subscribe_tree(self.world.store().clone(), filter)
     }
 
     /// The store, for reading lists.

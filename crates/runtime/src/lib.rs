@@ -33,7 +33,7 @@ pub use agent::{
     prompt::{Sections, peers},
     wording::user_parts as worded,
 };
-pub use bus::{Filter, Subscription};
+pub use bus::{Filter, Subscription, TreeSubscription};
 pub use clock::{Clock, SystemClock};
 pub use definitions::{Definitions, Surroundings};
 pub use error::Error;

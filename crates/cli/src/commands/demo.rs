@@ -2,14 +2,14 @@
 
 mod size;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use clap::Args;
-use rooftree_protocol::{ModelChoice, Part, Problem, SessionId, command::NewSession};
+use rooftree_protocol::{ModelChoice, Part, Problem, RunId, SessionId, command::NewSession};
 use rooftree_runtime::{Asking, Definitions};
 use rooftree_tools::SemanticSearch;
 
-use super::run::{Asked, Errand, InputFormat, Job, Manner, Report, Target, follow};
+use super::run::{Asked, Errand, InputFormat, Job, Linger, Manner, Policy, Report, Target, follow};
 use crate::{
     assemble::{Plan, Wishes},
     environment::Environment,
@@ -60,21 +60,23 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         target: Target::New(new),
         asking: Asked::Nobody,
         input: InputFormat::Text,
+        linger: Linger::new(Policy::Wait(Duration::from_secs(30))),
         remarks: Vec::new(),
     };
     let left = follow(&runtime.handle(), job, view, &mut Report::of_text()).await?;
-    let (session, manner) = (left.session.clone(), left.manner);
+    let (session, run, manner) = (left.session.clone(), left.run.clone(), left.manner);
     let exit = left.leave(runtime).await;
     if manner == Manner::InOrder {
-        chosen::view(environment, chosen::detail(environment)).conclude(&after(&session));
+        chosen::view(environment, chosen::detail(environment)).conclude(&after(&session, run.as_ref()));
     }
     Ok(exit)
 }
 
 fn before(environment: &Environment, message: &str) -> Vec<Line> {
     let here = environment.cwd.display();
-    let words = "The engine, the tools and the store are real. The model is not: it reads its lines from a script. \
-                 No key, no network; nothing in this directory is changed.";
+    let words = "The engine, the tools and the store are real. The model is not: it reads its lines \
+                 from a script, and so do the three that stand in for Anthropic, OpenAI and Google. No key, no \
+                 network; nothing in this directory is changed.";
     let mut lines = vec![Line::of(Look::Strong, "rooftree demo").with(Look::Plain, format!(" in {here}"))];
     lines.extend(flow::rows(words, columns()).into_iter().map(|row| Line::of(Look::Dim, row)));
     lines.push(Line::default());
@@ -86,12 +88,14 @@ fn before(environment: &Environment, message: &str) -> Vec<Line> {
     lines
 }
 
-fn after(session: &SessionId) -> Vec<Line> {
+fn after(session: &SessionId, run: Option<&RunId>) -> Vec<Line> {
     let id = wording::short(session);
+    let run = run.map(|run| wording::ending(run.as_str())).unwrap_or_default();
     let mut lines = vec![Line::default()];
-    let words = "That was a scripted model; what it found is real. Now try:";
+    let words = "Those were scripted models; what they found is real. Now try:";
     lines.extend(flow::rows(words, columns()).into_iter().map(Line::of_text));
     let commands = [
+        (format!("rooftree runs trace {run}"), "who worked when"),
         (format!("rooftree sessions show {id}"), "what was kept of it"),
         (format!("rooftree run -s {id} \"Look around\""), "the same once more"),
         ("rooftree run -m scripted/FILE.toml \"…\"".into(), "your own script"),

@@ -5,10 +5,13 @@ mod attachment;
 mod begin;
 mod finish;
 mod follow;
+mod heed;
 mod input;
+mod linger;
 mod outcome;
 mod prompt;
 mod report;
+mod so_far;
 mod sources;
 mod target;
 mod thinking;
@@ -26,6 +29,7 @@ pub use self::{
     begin::Errand,
     finish::Manner,
     follow::{Job, follow},
+    linger::{Linger, Policy},
     report::Report,
     target::Target,
 };
@@ -94,6 +98,12 @@ pub struct Arguments {
     /// With stream-json: also write text as it comes
     #[arg(long)]
     pub include_deltas: bool,
+    /// Time to wait for agents in background after the answer, e.g. 90s; then they are stopped
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "10m")]
+    pub wait: Duration,
+    /// Do not wait for agents in background: they go on when the session does
+    #[arg(long, conflicts_with = "wait")]
+    pub no_wait: bool,
     /// Also write the answer to this file
     #[arg(long, value_name = "FILE")]
     pub last_message: Option<PathBuf>,
@@ -173,7 +183,9 @@ async fn attempt(
         workspaces: environment.workspaces(),
     };
     let runtime = plan.start();
-    let job = Job { errand, target, asking, remarks, input: arguments.input_format };
+    let policy = if arguments.no_wait { Policy::Leave } else { Policy::Wait(arguments.wait) };
+    let linger = Linger::new(policy);
+    let job = Job { errand, target, asking, linger, remarks, input: arguments.input_format };
     match follow(&runtime.handle(), job, view_for(arguments, environment), report).await {
         Ok(left) => {
             let exit = left.leave(runtime).await;

@@ -1,6 +1,8 @@
 //! The card that asks a person about one call, and what each key means.
 
-use rooftree_protocol::{Answer, Effect, EventBody, PermissionDecision, PermissionId, PermissionScope};
+use rooftree_protocol::{
+    Answer, Effect, Event, EventBody, PermissionDecision, PermissionId, PermissionScope, SessionId,
+};
 
 use super::{
     clean::clean,
@@ -16,6 +18,8 @@ const DETAIL_SHOWN: usize = 20;
 pub struct Card {
     /// Which question.
     pub id: PermissionId,
+    /// Which session asks.
+    pub session: SessionId,
     agent: String,
     tool: String,
     title: String,
@@ -34,13 +38,14 @@ pub enum Choice {
 }
 
 impl Card {
-    /// The card for a question; none if the event is none.
-    pub fn from_event(agent: &str, body: &EventBody) -> Option<Self> {
-        let EventBody::PermissionRequested { id, tool, title, detail, effect, rule, .. } = body else {
+    /// The card for a question of this agent; none if the event is none.
+    pub fn from_event(agent: &str, event: &Event) -> Option<Self> {
+        let EventBody::PermissionRequested { id, tool, title, detail, effect, rule, .. } = &event.body else {
             return None;
         };
         Some(Self {
             id: id.clone(),
+            session: event.session.clone(),
             agent: agent.to_owned(),
             tool: tool.clone(),
             title: title.clone(),
@@ -141,6 +146,13 @@ mod tests {
 
     use super::*;
 
+    fn asked(body: EventBody) -> Card {
+        let session = SessionId::from_entropy(1);
+        let (agent, ts) = ("lead".to_owned(), Timestamp(0));
+        let event = Event { v: 1, id: None, ts, session, run: None, parent_run: None, agent, body };
+        Card::from_event("lead", &event).unwrap()
+    }
+
     #[test]
     fn only_the_keys_on_the_card_mean_something() {
         let permits = |key| {
@@ -168,7 +180,7 @@ mod tests {
             rule: "Bash(rm x)".into(),
             until: Timestamp(0),
         };
-        let card = Card::from_event("lead", &body).unwrap();
+        let card = asked(body);
         let shown: Vec<String> = card.lines(1, 80).iter().map(|line| line.paint(false)).collect();
         assert_eq!(
             shown,
@@ -197,7 +209,7 @@ mod tests {
             rule: "Bash".into(),
             until: Timestamp(0),
         };
-        let lines = Card::from_event("lead", &body).unwrap().lines(0, 80);
+        let lines = asked(body).lines(0, 80);
         assert!(lines.iter().any(|line| line.paint(false).trim() == "echo 30"));
     }
 }

@@ -13,7 +13,8 @@ use crate::environment::{Environment, variable};
 pub fn view(environment: &Environment, detail: Detail) -> Box<dyn View> {
     let is_terminal = stderr().is_terminal();
     let colours = environment.colours(is_terminal);
-    let can_redraw = is_terminal && variable("TERM").is_some_and(|term| term != "dumb");
+    let can_redraw =
+        is_terminal && !environment.everywhere.plain && variable("TERM").is_some_and(|term| term != "dumb");
     if can_redraw && detail > Detail::Quiet {
         return Box::new(Live::new(stderr(), colours, detail));
     }

@@ -1,22 +1,20 @@
 //! Shows a run as it happens: text as it streams, calls as they run, a status line below.
 
-use std::{collections::VecDeque, io::Write, time::Instant};
+use std::{collections::VecDeque, io::Write};
 
-use rooftree_protocol::{CallId, Event, EventBody, Todo, event::WaitReason};
+use rooftree_protocol::{Event, EventBody, event::WaitReason};
 
 use super::{
     clean::Cleaner,
     flow::Flow,
-    line::{Line, Look},
+    foot::Foot,
+    line::Line,
     screen::Screen,
-    status::Status,
-    todos, tools,
+    tools,
     view::{Detail, View},
     width, wording,
 };
 
-/// Running calls shown at a time; more are counted.
-const CALLS_SHOWN: usize = 5;
 /// Columns the foot leaves free: what a terminal echoes for Ctrl-C must not begin a new row.
 const ECHO: usize = 2;
 
@@ -29,9 +27,9 @@ pub struct Live<W> {
     /// The raw text of the reply that is coming, to tell whether pieces of it were missed.
     streamed: String,
     last: Block,
-    calls: Vec<Running>,
-    todos: Vec<Todo>,
-    status: Status,
+    foot: Foot,
+    /// Lines about others that wait until the text that is coming has ended.
+    later: Vec<Line>,
     /// Lines that wait until a question is answered; none if nobody is asked.
     held: Option<VecDeque<Line>>,
     answer_shown: bool,
@@ -46,14 +44,6 @@ enum Block {
     Question,
 }
 
-struct Running {
-    call: CallId,
-    tool: String,
-    title: String,
-    since: Instant,
-    says: String,
-}
-
 impl<W: Write> Live<W> {
     /// Draws on this stream.
     pub fn new(out: W, colours: bool, detail: Detail) -> Self {
@@ -64,9 +54,8 @@ impl<W: Write> Live<W> {
             flow: Flow::default(),
             streamed: String::new(),
             last: Block::Nothing,
-            calls: Vec::new(),
-            todos: Vec::new(),
-            status: Status::default(),
+            foot: Foot::default(),
+            later: Vec::new(),
             held: None,
             answer_shown: false,
         }
@@ -89,7 +78,7 @@ impl<W: Write> Live<W> {
 
     fn draw(&mut self, above: &[Line]) {
         if self.held.is_none() {
-            let foot = self.foot();
+            let foot = self.foot_lines();
             self.screen.draw(above, &foot);
         }
     }
@@ -107,6 +96,8 @@ impl<W: Write> Live<W> {
         self.print(Block::Text, rest.into_iter().collect());
         self.cleaner = Cleaner::default();
         self.streamed.clear();
+        let later = std::mem::take(&mut self.later);
+        self.print(Block::Work, later);
     }
 
     /// The whole reply is known: whatever did not come in pieces is printed now.
@@ -121,7 +112,7 @@ impl<W: Write> Live<W> {
         self.end_text();
     }
 
-    fn foot(&self) -> Vec<Line> {
+    fn foot_lines(&self) -> Vec<Line> {
         let columns = columns().max(ECHO + 1);
         let mut lines = Vec::new();
         if !self.flow.rest().is_empty() {
@@ -130,41 +121,19 @@ impl<W: Write> Live<W> {
             }
             lines.push(Line::of_text(self.flow.rest().to_owned()));
         }
-        let spinner = self.status.spinner();
-        for call in self.calls.iter().take(CALLS_SHOWN) {
-            let elapsed = u64::try_from(call.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-            lines.push(tools::running(spinner, &call.tool, &call.title, elapsed));
-            if !call.says.is_empty() {
-                lines.push(Line::of(Look::Dim, format!("  {}", call.says)));
-            }
-        }
-        if let Some(more @ 1..) = self.calls.len().checked_sub(CALLS_SHOWN) {
-            lines.push(Line::of(Look::Dim, format!("  and {more} more")));
-        }
-        let todos = todos::lines(&self.todos);
-        if !todos.is_empty() {
-            lines.push(Line::default());
-            lines.extend(todos);
-        }
+        lines.extend(self.foot.lines(columns - ECHO));
         if !lines.is_empty() || self.last != Block::Nothing {
             lines.push(Line::default());
         }
-        lines.push(self.status.line(columns - ECHO));
+        lines.push(self.foot.status.line(columns - ECHO));
         lines.into_iter().map(|line| line.cut(columns - ECHO)).collect()
-    }
-
-    fn start_call(&mut self, call: &CallId, tool: &str, title: &str) {
-        self.status.doing = "working".into();
-        let (call, tool, title) = (call.clone(), tool.to_owned(), title.to_owned());
-        self.calls.push(Running { call, tool, title, since: Instant::now(), says: String::new() });
-        self.draw(&[]);
     }
 
     fn remark(&mut self, body: &EventBody) {
         if let EventBody::RunWaiting { reason, .. } = body {
             // What had come of a reply that broke off will come again.
             self.end_text();
-            self.status.doing = match reason {
+            self.foot.status.doing = match reason {
                 WaitReason::Permission | WaitReason::Question => "waiting for you".into(),
                 _ => "waiting".into(),
             };
@@ -179,39 +148,48 @@ impl<W: Write> View for Live<W> {
     fn show(&mut self, event: &Event) {
         match &event.body {
             EventBody::RunStarted { model, .. } => {
-                self.status.begin(&event.agent, model);
+                self.foot.status.begin(&event.agent, model);
                 self.draw(&[]);
             }
             EventBody::MessageDelta { text } => {
-                self.status.doing = "answering".into();
+                self.foot.status.doing = "answering".into();
                 self.print_text(text);
             }
-            EventBody::ThinkingDelta { .. } => self.status.doing = "thinking".into(),
+            EventBody::ThinkingDelta { .. } => self.foot.status.doing = "thinking".into(),
             EventBody::MessageCompleted(reply) => {
-                self.status.turn += 1;
-                self.status.tokens += reply.usage.total();
+                self.foot.status.turn += 1;
+                self.foot.status.tokens += reply.usage.total();
                 self.complete_text(&reply.text);
                 self.answer_shown = !reply.text.is_empty();
             }
-            EventBody::ToolStarted { call, tool, title, .. } => self.start_call(call, tool, title),
-            EventBody::ToolOutput { call, text } => {
-                if let Some(running) = self.calls.iter_mut().find(|running| running.call == *call) {
-                    running.says = text.trim_end().lines().last().unwrap_or_default().to_owned();
-                }
-            }
-            EventBody::ToolCompleted(record) => {
-                self.calls.retain(|running| running.call != record.call);
-                if self.calls.is_empty() {
-                    self.status.doing = "thinking".into();
-                }
-                let room = (self.detail < Detail::Full).then(columns);
-                self.print(Block::Work, vec![tools::ended(record, room)]);
-            }
-            EventBody::TodoUpdated { items } => {
-                self.todos.clone_from(items);
+            EventBody::ToolStarted { call, tool, title, .. } => {
+                self.foot.start_call(call, tool, title);
                 self.draw(&[]);
             }
+            EventBody::ToolOutput { call, text } => self.foot.hear(call, text),
+            EventBody::ToolCompleted(record) => {
+                let room = (self.detail < Detail::Full).then(columns);
+                let below = self.foot.end_call(event, record).into_iter().map(|line| line.cut(columns()));
+                let lines = std::iter::once(tools::ended(record, room)).chain(below).collect();
+                self.print(Block::Work, lines);
+            }
+            EventBody::TodoUpdated { items } => {
+                self.foot.todos.clone_from(items);
+                self.draw(&[]);
+            }
+            // What is still drawn after this waits for agents in background.
+            EventBody::RunCompleted(_) => self.foot.status.doing = "waiting".into(),
             other => self.remark(other),
+        }
+    }
+
+    fn show_delegated(&mut self, event: &Event) {
+        match self.foot.take_delegated(event) {
+            Some(line) if !self.streamed.is_empty() => self.later.push(line.cut(columns())),
+            Some(line) => self.print(Block::Work, vec![line.cut(columns())]),
+            None if matches!(event.body, EventBody::RunStarted { .. }) => self.draw(&[]),
+            // Everything else is seen at the next tick: events come faster than people read.
+            None => {}
         }
     }
 
@@ -220,7 +198,7 @@ impl<W: Write> View for Live<W> {
     }
 
     fn tick(&mut self) {
-        self.status.ticks += 1;
+        self.foot.status.ticks += 1;
         self.draw(&[]);
     }
 

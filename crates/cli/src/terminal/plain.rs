@@ -5,9 +5,11 @@ use std::io::Write;
 use rooftree_protocol::{Event, EventBody, event::StopReason};
 
 use super::{
+    agent::Change,
+    agents::Agents,
     clean::clean,
     line::{Line, Look},
-    tools,
+    tools, tree,
     view::{Detail, View},
     wording,
 };
@@ -17,12 +19,13 @@ pub struct Plain<W> {
     out: W,
     colours: bool,
     detail: Detail,
+    agents: Agents,
 }
 
 impl<W: Write> Plain<W> {
     /// Writes to this stream.
     pub fn new(out: W, colours: bool, detail: Detail) -> Self {
-        Self { out, colours, detail }
+        Self { out, colours, detail, agents: Agents::default() }
     }
 
     fn print(&mut self, line: &Line) {
@@ -50,6 +53,19 @@ impl<W: Write> View for Plain<W> {
         if self.detail > Detail::Quiet {
             let lines = self.lines_for(&event.body);
             lines.iter().for_each(|line| self.print(line));
+        }
+    }
+
+    fn show_delegated(&mut self, event: &Event) {
+        let line = match self.agents.take(event) {
+            Some((agent, Change::Began)) => Some(tree::began(agent)),
+            Some((agent, Change::Ended)) => Some(tree::ended("", agent)),
+            Some((agent, Change::Other)) => wording::remark(&event.body)
+                .map(|line| Line::of(Look::Strong, &agent.agent).with(Look::Plain, ": ").and(line)),
+            None => None,
+        };
+        if let (Some(line), true) = (line, self.detail > Detail::Quiet) {
+            self.print(&line);
         }
     }
 

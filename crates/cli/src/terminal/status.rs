@@ -16,6 +16,8 @@ pub struct Status {
     model: String,
     pub turn: u32,
     pub tokens: u64,
+    /// Delegated runs at work.
+    pub agents: usize,
     pub doing: String,
     pub ticks: usize,
 }
@@ -28,6 +30,7 @@ impl Default for Status {
             model: String::new(),
             turn: 0,
             tokens: 0,
+            agents: 0,
             doing: "starting".into(),
             ticks: 0,
         }
@@ -52,13 +55,18 @@ impl Status {
         let spinner = self.spinner();
         let milliseconds = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX) / 100 * 100;
         let turns = if self.turn == 0 { String::new() } else { wording::counted(self.turn.into(), "turn") };
+        let agents = match self.agents {
+            0 => String::new(),
+            count => format!("{} at work", wording::counted(count as u64, "agent")),
+        };
         let used = if self.tokens == 0 { String::new() } else { wording::tokens(self.tokens) };
         let time = wording::duration(milliseconds);
         let (doing, agent, model) = (self.doing.as_str(), self.agent.as_str(), self.model.as_str());
-        let choices: [&[&str]; 4] = [
-            &[doing, agent, model, &turns, &used, &time, "Ctrl-C stops"],
-            &[doing, agent, model, &turns, &used, &time],
-            &[doing, agent, &turns, &used, &time],
+        let choices: [&[&str]; 5] = [
+            &[doing, agent, model, &turns, &agents, &used, &time, "Ctrl-C stops"],
+            &[doing, agent, model, &turns, &agents, &used, &time],
+            &[doing, agent, &turns, &agents, &used, &time],
+            &[doing, &agents, &time],
             &[doing, &time],
         ];
         let lines = choices.map(|facts| {

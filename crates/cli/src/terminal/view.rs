@@ -10,6 +10,9 @@ pub trait View {
     /// Something happened.
     fn show(&mut self, event: &Event);
 
+    /// Something happened in a session below it.
+    fn show_delegated(&mut self, event: &Event);
+
     /// Lines from the program itself.
     fn say(&mut self, lines: &[Line]);
 

@@ -1,7 +1,7 @@
 //! Numbers, names and small events in words for people. Pure.
 
 use rooftree_protocol::{
-    EventBody, RunStatus, SessionId, Usage,
+    EventBody, RunId, RunStatus, SessionId, Usage,
     event::{Denial, NoticeLevel, RunEnd, WaitReason},
 };
 
@@ -59,7 +59,11 @@ pub fn model(name: &str) -> String {
 
 /// The end of an id that is enough to name it.
 pub fn short(session: &SessionId) -> &str {
-    let id = session.as_str();
+    ending(session.as_str())
+}
+
+/// The end of any id that is enough to name it.
+pub fn ending(id: &str) -> &str {
     id.get(id.len().saturating_sub(8)..).unwrap_or(id)
 }
 
@@ -68,8 +72,18 @@ pub fn how_to_continue(session: &SessionId) -> String {
     format!("rooftree run -s {} \"…\"", short(session))
 }
 
-/// The last line about a run; two where it is too wide for one.
-pub fn summary(end: &RunEnd, session: &SessionId, columns: usize) -> Vec<Line> {
+/// What the last line about a run tells.
+pub struct Account<'a> {
+    pub end: &'a RunEnd,
+    pub session: &'a SessionId,
+    pub run: Option<&'a RunId>,
+    /// Runs it delegated to.
+    pub agents: usize,
+}
+
+/// The last line about a run; more where it is too wide for one.
+pub fn summary(account: &Account<'_>, columns: usize) -> Vec<Line> {
+    let &Account { end, session, run, agents } = account;
     let (icon, look, word) = match end.status {
         RunStatus::Completed => ("✓", Look::Good, None),
         RunStatus::Failed => ("✗", Look::Bad, Some("failed")),
@@ -80,7 +94,10 @@ pub fn summary(end: &RunEnd, session: &SessionId, columns: usize) -> Vec<Line> {
         RunStatus::Interrupted => ("■", Look::Warning, Some("interrupted")),
     };
     let mut facts: Vec<String> = word.map(str::to_owned).into_iter().collect();
-    facts.push(counted(end.turns.into(), "turn"));
+    facts.push(match agents {
+        0 => counted(end.turns.into(), "turn"),
+        agents => counted(agents as u64, "agent"),
+    });
     if end.calls > 0 {
         facts.push(counted(end.calls.into(), "tool"));
     }
@@ -90,12 +107,19 @@ pub fn summary(end: &RunEnd, session: &SessionId, columns: usize) -> Vec<Line> {
         facts.push(money(&end.usage));
     }
     let facts = Line::of(look, icon).with(Look::Dim, format!(" {}", facts.join(" · ")));
-    let whole = facts.clone().with(Look::Dim, format!(" · session {session}"));
+    let trace =
+        run.filter(|_| agents > 0).map(|run| format!("trace: rooftree runs trace {}", ending(run.as_str())));
+    let rest: Vec<String> = std::iter::once(format!("session {session}")).chain(trace).collect();
+    let whole = facts.clone().with(Look::Dim, format!(" · {}", rest.join(" · ")));
     if whole.width() <= columns {
-        vec![whole]
-    } else {
-        vec![facts, Line::of(Look::Dim, format!("  session {session}"))]
+        return vec![whole];
     }
+    let joined = Line::of(Look::Dim, format!("  {}", rest.join(" · ")));
+    if joined.width() <= columns {
+        return vec![facts, joined];
+    }
+    let apart = rest.iter().map(|fact| Line::of(Look::Dim, format!("  {fact}")));
+    std::iter::once(facts).chain(apart).collect()
 }
 
 /// The calls that were refused because nobody could be asked, and what would have allowed them.

@@ -47,7 +47,7 @@ fn it_leaves_a_session_that_can_be_read_and_gone_on_with() {
     let (house, place) = (House::new(), tempfile::tempdir().unwrap());
     fs::write(place.path().join("a.txt"), "hello\n").unwrap();
     demo(&house, place.path()).well();
-    let id = house.rooftree(&["sessions", "list", "--all", "-o", "ids"]).well().trim().to_owned();
+    let id = house.rooftree(&["sessions", "list", "-o", "ids"]).well().trim().to_owned();
     assert!(house.rooftree(&["sessions", "show", &id]).well().contains("1 file here"));
     assert!(house.rooftree(&["run", "-s", &id, "Look around"]).well().contains("a.txt begins with: hello"));
     assert!(house.rooftree(&["run", "-s", &id, "What else?"]).well().contains("I am a script"));
@@ -89,4 +89,29 @@ fn it_looks_only_at_the_top_of_a_directory_with_very_much_in_it() {
         said.contains("1 directories and 1 files") && said.contains("deep") && said.contains("top.txt"),
         "{said}"
     );
+}
+
+#[test]
+fn it_asks_three_agents_on_three_providers_and_the_trace_shows_them() {
+    let (house, place) = (House::new(), tempfile::tempdir().unwrap());
+    fs::write(place.path().join("a.txt"), "hello\n").unwrap();
+    let done = demo(&house, place.path());
+    for said in [
+        "mapper demo-anthropic/tour",
+        "reader demo-openai/tour",
+        "surveyor demo-google/tour",
+        "(background)",
+        "reader: ↻ the provider asks to slow down",
+        "✓ 3 agents · ",
+        "so do the three that stand in for Anthropic",
+    ] {
+        assert!(done.err.contains(said), "{said}: {}", done.err);
+    }
+    let run = house.rooftree(&["runs", "list", "-o", "ids"]).well();
+    let trace = house.rooftree(&["runs", "trace", run.trim()]).well();
+    assert_eq!(trace.lines().filter(|line| line.contains('█')).count(), 4, "{trace}");
+    for note in ["background", "asked again once", "░ waiting for the provider"] {
+        assert!(trace.contains(note), "{note}: {trace}");
+    }
+    house.is_sound();
 }

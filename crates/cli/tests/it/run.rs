@@ -1,6 +1,7 @@
 //! `rooftree run`: what people type, what programs read, and how it ends.
 
 mod attachments;
+pub mod delegating;
 pub mod desk;
 mod ending;
 mod exits;

@@ -79,7 +79,9 @@ fn reply(agent: &Agent, run: &RunId, mandate: &Mandate, end: &RunEnd) -> Post {
     };
     let parts = vec![Part::text(task::notice(&agent.session.agent, run, end, agent.kit.limits.answer_chars))];
     let id = MessageId::from_entropy(agent.world.entropy());
-    let message = Message::new(id, parts, origin, agent.world.now());
+    // Whoever stopped it knows: it is read at the next run, and wakes nobody who was stopped too.
+    let silent = end.status == RunStatus::Cancelled;
+    let message = Message { silent, ..Message::new(id, parts, origin, agent.world.now()) };
     let session = mandate.parent.session.clone();
     Post { session, lane: Lane::Boundary, key: format!("task:{run}"), message, capacity: u64::MAX }
 }

@@ -21,5 +21,6 @@ mod steer;
 mod strict;
 mod todos;
 mod verify;
+mod watching;
 mod wires;
 mod workspace;

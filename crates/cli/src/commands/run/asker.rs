@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use rooftree_protocol::{Answer, Event, PermissionDecision, PermissionId, PermissionScope};
+use rooftree_protocol::{Answer, Event, PermissionDecision, PermissionId, PermissionScope, SessionId};
 
 use crate::terminal::{
     self,
@@ -11,6 +11,13 @@ use crate::terminal::{
     line::{Line, Look},
     view::View,
 };
+
+/// A question, and the session that waits for its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    pub session: SessionId,
+    pub id: PermissionId,
+}
 
 /// The questions that are open.
 #[derive(Default)]
@@ -23,9 +30,9 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// A question came.
-    pub fn add(&mut self, event: &Event, view: &mut dyn View, keys: &mut Keys) {
-        self.cards.extend(Card::from_event(&event.agent, &event.body));
+    /// A question of this agent came.
+    pub fn add(&mut self, who: &str, event: &Event, view: &mut dyn View, keys: &mut Keys) {
+        self.cards.extend(Card::from_event(who, event));
         self.show_next(view, keys);
     }
 
@@ -40,7 +47,7 @@ impl Asker {
     }
 
     /// A key was pressed; says which question it settled, and how.
-    pub fn key(&mut self, key: char, view: &mut dyn View, keys: &mut Keys) -> Option<(PermissionId, Answer)> {
+    pub fn key(&mut self, key: char, view: &mut dyn View, keys: &mut Keys) -> Option<(Question, Answer)> {
         if !self.shown {
             return None;
         }
@@ -68,7 +75,7 @@ impl Asker {
         let line = if self.reason.is_some() { Line::default() } else { Card::answered(&answer) };
         self.close(view, keys, &line);
         self.show_next(view, keys);
-        Some((card.id, answer))
+        Some((Question { session: card.session, id: card.id }, answer))
     }
 
     fn show_next(&mut self, view: &mut dyn View, keys: &mut Keys) {

@@ -5,8 +5,8 @@ use rooftree_protocol::{
     command::{Address, Delivery, Reply},
     event,
 };
-use rooftree_runtime::{Clock, Filter, Handle, Subscription, SystemClock};
-use rooftree_store::Owner;
+use rooftree_runtime::{Clock, Filter, Handle, SystemClock, TreeSubscription};
+use rooftree_store::{Owner, TaskStatus};
 use tokio::sync::mpsc;
 
 use super::{
@@ -30,7 +30,7 @@ pub enum Errand {
 /// A session that is being watched.
 pub struct Begun {
     pub session: Session,
-    pub subscription: Subscription,
+    pub subscription: TreeSubscription,
     pub watch: Watch,
     /// Whether the journal will not tell that the session was opened.
     pub is_known: bool,
@@ -54,7 +54,7 @@ pub async fn begin(
             };
             let (id, message) = post(handle, Address::Create(new), parts, key, Delivery::Queue).await?;
             // The agent cannot have said anything yet: its claim is still to be granted.
-            let subscription = handle.subscribe(Filter { session: id.clone(), after: 0 });
+            let subscription = handle.subscribe_tree(Filter { session: id.clone(), after: 0 });
             let mut watch = Watch::default();
             watch.await_message(message);
             Ok(Begun { session: session(handle, &id).await?, subscription, watch, is_known: false, remarks })
@@ -62,8 +62,10 @@ pub async fn begin(
         (Target::Known(known), errand, _) => {
             let remarks = held_elsewhere(handle, &known.id).await?.into_iter().collect();
             let known = session(handle, &known.id).await?;
-            let subscription = handle.subscribe(Filter { session: known.id.clone(), after: known.head });
-            let watch = start_known(handle, &known.id, errand).await?;
+            let filter = Filter { session: known.id.clone(), after: known.head };
+            let subscription = handle.subscribe_tree(filter);
+            let mut watch = start_known(handle, &known.id, errand).await?;
+            watch.seen = known.head;
             Ok(Begun { session: known, subscription, watch, is_known: true, remarks })
         }
     }
@@ -76,9 +78,11 @@ async fn start_known(handle: &Handle, id: &SessionId, errand: Errand) -> Result<
             let (_, message) =
                 post(handle, Address::Id { id: id.clone() }, parts, None, Delivery::Queue).await?;
             watch.await_message(message);
+            wake_those_below(handle, id).await?;
         }
         Errand::Resume => {
-            if !is_unfinished(handle, id).await? {
+            let is_left = wake_those_below(handle, id).await?;
+            if !is_left && !is_unfinished(handle, id).await? {
                 return Ok(watch);
             }
             watch = Watch::for_anything();
@@ -87,6 +91,18 @@ async fn start_known(handle: &Handle, id: &SessionId, errand: Errand) -> Result<
         Errand::Lines => {}
     }
     Ok(watch)
+}
+
+/// Lets the agents go on that a session had delegated to and that were left; says whether there were any.
+async fn wake_those_below(handle: &Handle, id: &SessionId) -> Result<bool, Problem> {
+    let tasks = handle.store().tasks(Some(id)).await.map_err(|error| error.problem())?;
+    let left = tasks.into_iter().filter(|task| task.status == TaskStatus::Running);
+    let mut any = false;
+    for session in left.filter_map(|task| task.child) {
+        any = true;
+        handle.send(Command::Resume { session }).await.map_err(|error| error.problem())?;
+    }
+    Ok(any)
 }
 
 /// Posts a message of the person or program that started us.
@@ -110,6 +126,12 @@ pub async fn post(
 /// Whether a session has a run open or mail waiting.
 pub async fn is_unfinished(handle: &Handle, id: &SessionId) -> Result<bool, Problem> {
     Ok(handle.store().unfinished().await.map_err(|error| error.problem())?.contains(id))
+}
+
+/// Whether nothing is left to do in a session, and everything that happened up to this number is all.
+pub async fn is_settled(handle: &Handle, id: &SessionId, seen: u64) -> Result<bool, Problem> {
+    // The store may be ahead of what has been heard: then there is more to hear.
+    Ok(!is_unfinished(handle, id).await? && session(handle, id).await?.head <= seen)
 }
 
 /// What `session.opened` says, for a session that was opened long ago.

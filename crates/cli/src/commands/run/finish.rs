@@ -1,7 +1,7 @@
 //! Says what came of it: the answer, what was refused, what it cost, how to go on.
 
 use rooftree_protocol::{
-    ErrorCode, Event, EventBody, Problem, RunStatus, Session, SessionId, Usage, event::RunEnd,
+    ErrorCode, Event, EventBody, Problem, RunId, RunStatus, Session, SessionId, Usage, event::RunEnd,
 };
 use rooftree_runtime::Runtime;
 
@@ -46,6 +46,8 @@ pub struct Left {
     pub exit: Exit,
     /// Which session it leaves.
     pub session: SessionId,
+    /// The run that began first.
+    pub run: Option<RunId>,
     pub manner: Manner,
 }
 
@@ -84,7 +86,13 @@ pub fn finish(mut followed: Followed<'_>, ended: Ended) -> Result<Left, Problem>
         if let Some(problem) = &outcome.end.error {
             lines.extend(failure::in_words(problem).lines().map(|line| Line::of(Look::Bad, line)));
         }
-        lines.extend(wording::summary(&outcome.end, &followed.session.id, terminal::width()));
+        let account = wording::Account {
+            end: &outcome.end,
+            session: &followed.session.id,
+            run: followed.watch.first.as_ref(),
+            agents: outcome.agents.all().len(),
+        };
+        lines.extend(wording::summary(&account, terminal::width()));
     }
     lines.push(last_words(&followed, &ended, outcome.as_ref()));
     followed.view.conclude(&lines);
@@ -98,7 +106,7 @@ pub fn finish(mut followed: Followed<'_>, ended: Ended) -> Result<Left, Problem>
         (Ended::Done, None) => Exit::DONE,
     };
     let manner = if matches!(ended, Ended::AtOnce(_)) { Manner::AtOnce } else { Manner::InOrder };
-    Ok(Left { exit, session: followed.session.id.clone(), manner })
+    Ok(Left { exit, session: followed.session.id.clone(), run: followed.watch.first.clone(), manner })
 }
 
 /// The end of the run; one that was left has none yet and is told as interrupted.
@@ -108,7 +116,8 @@ fn outcome(followed: &Followed<'_>, ended: &Ended) -> Option<Outcome> {
     let (run, end, exit) = match (ended, &watch.ended) {
         (Ended::Done, None) => return None,
         (Ended::Done, Some((run, end))) => {
-            (Some(run.clone()), end.clone(), followed.stopping.unwrap_or(Exit::for_run(end, asking)))
+            let exit = followed.stopping.unwrap_or(Exit::for_run(end, asking));
+            (Some(run.clone()), with_all(watch, end), exit)
         }
         (Ended::AtOnce(exit) | Ended::Paused(exit), _) => (watch.run().cloned(), left(watch), *exit),
     };
@@ -118,8 +127,21 @@ fn outcome(followed: &Followed<'_>, ended: &Ended) -> Option<Outcome> {
         model: watch.model.clone(),
         by_model: watch.by_model.clone(),
         end,
+        agents: watch.agents.clone(),
         exit,
     })
+}
+
+/// The end of a run that delegated: what was used and done is that of everybody together.
+fn with_all(watch: &Watch, end: &RunEnd) -> RunEnd {
+    if watch.agents.all().is_empty() {
+        return end.clone();
+    }
+    let mut usage = watch.used.unwrap_or_else(Usage::none);
+    usage += watch.agents.usage();
+    let theirs: u32 = watch.agents.all().iter().map(|agent| agent.calls).sum();
+    let calls = watch.so_far.calls + theirs;
+    RunEnd { usage, calls, duration_ms: watch.so_far.milliseconds(), ..end.clone() }
 }
 
 fn left(watch: &Watch) -> RunEnd {

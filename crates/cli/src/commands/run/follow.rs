@@ -1,19 +1,15 @@
-//! Follows a run until it is done, stopped or left, and lets whoever watches answer and steer.
+//! Follows a run and everybody it delegates to, until all is done, stopped or left.
 
-use rooftree_protocol::{
-    Answer, Command, Event, EventBody, Part, PermissionDecision, PermissionId, PermissionScope, Problem,
-    Session,
-    command::{Address, Delivery},
-    event::{self, NoticeLevel},
-};
-use rooftree_runtime::{Clock, Handle, SystemClock};
+use rooftree_protocol::{Event, EventBody, Problem, Session};
+use rooftree_runtime::Handle;
 
 use super::{
     Asked, InputFormat,
-    asker::Asker,
+    asker::{Asker, Question},
     begin::{self, Begun, Errand},
     finish::{self, Ended, Followed, Left},
-    input::{self, Typed, Wish},
+    input,
+    linger::{Linger, Next},
     report::Report,
     sources::{Happening, Sources},
     target::Target,
@@ -21,10 +17,7 @@ use super::{
 };
 use crate::{
     exit::Exit,
-    terminal::{
-        line::{Line, Look},
-        view::View,
-    },
+    terminal::{view::View, wording},
 };
 
 /// What is to be done, where, and who can be asked.
@@ -33,6 +26,8 @@ pub struct Job {
     pub target: Target,
     pub asking: Asked,
     pub input: InputFormat,
+    /// How long agents in background are waited for.
+    pub linger: Linger,
     /// What people should know before anything else.
     pub remarks: Vec<String>,
 }
@@ -61,6 +56,7 @@ pub async fn follow(
         report,
         asker: Asker::default(),
         questions: Vec::new(),
+        linger: job.linger,
         stopping: None,
     };
     for remark in job.remarks.iter().chain(&remarks) {
@@ -72,20 +68,21 @@ pub async fn follow(
 }
 
 /// A run being followed.
-struct Following<'a> {
-    handle: Handle,
-    sources: Sources,
-    asking: Asked,
-    session: Session,
-    watch: Watch,
-    view: Box<dyn View>,
-    report: &'a mut Report,
-    asker: Asker,
+pub(super) struct Following<'a> {
+    pub(super) handle: Handle,
+    pub(super) sources: Sources,
+    pub(super) asking: Asked,
+    pub(super) session: Session,
+    pub(super) watch: Watch,
+    pub(super) view: Box<dyn View>,
+    pub(super) report: &'a mut Report,
+    pub(super) asker: Asker,
     /// Questions a program has not answered.
-    questions: Vec<PermissionId>,
-    input_open: bool,
+    pub(super) questions: Vec<Question>,
+    pub(super) linger: Linger,
+    pub(super) input_open: bool,
     /// Why the run was told to stop: the number to leave with.
-    stopping: Option<Exit>,
+    pub(super) stopping: Option<Exit>,
 }
 
 impl Following<'_> {
@@ -96,8 +93,8 @@ impl Following<'_> {
                 Happening::Broken(problem) => return Err(problem),
                 Happening::Key(key) => {
                     let settled = self.asker.key(key, &mut *self.view, &mut self.sources.keys);
-                    if let Some((permission, answer)) = settled {
-                        self.permit(permission, answer).await?;
+                    if let Some((question, answer)) = settled {
+                        self.permit(question, answer).await?;
                     }
                 }
                 Happening::Typed(typed) => self.heed(typed).await?,
@@ -109,7 +106,7 @@ impl Following<'_> {
                 Happening::HangUp => return Ok(Ended::Paused(Exit::HUNG_UP)),
                 Happening::Interrupt => {
                     // A run that is not ours must not be stopped for leaving.
-                    if self.stopping.is_some() || !self.watch.is_working() {
+                    if self.stopping.is_some() || !self.is_working() {
                         return Ok(Ended::AtOnce(Exit::INTERRUPTED));
                     }
                     self.stop(Exit::INTERRUPTED).await?;
@@ -117,7 +114,7 @@ impl Following<'_> {
                 }
             }
             if self.report.is_closed() && self.stopping.is_none() {
-                if !self.watch.is_working() {
+                if !self.is_working() {
                     return Ok(Ended::AtOnce(Exit::CLOSED_PIPE));
                 }
                 self.stop(Exit::CLOSED_PIPE).await?;
@@ -126,39 +123,63 @@ impl Following<'_> {
         Ok(Ended::Done)
     }
 
-    async fn is_over(&self) -> Result<bool, Problem> {
-        if !self.watch.is_over() || (self.input_open && self.stopping.is_none()) {
+    /// Whether a run of ours, or somebody it delegated to, is at work.
+    fn is_working(&self) -> bool {
+        self.watch.is_working() || self.watch.agents.at_work().next().is_some()
+    }
+
+    async fn is_over(&mut self) -> Result<bool, Problem> {
+        // Once agents were told to stop, what their ends would wake waits for another day.
+        let is_ours_over = self.watch.is_over() && (!self.input_open || self.stopping.is_some());
+        if !is_ours_over && !self.linger.is_ending() {
+            self.linger.is_awake();
             return Ok(false);
         }
-        match (self.watch.takes_any(), &self.watch.ended) {
-            (false, _) => Ok(true),
-            (true, None) => Ok(false),
-            // What is left may be more than one run.
-            (true, Some(_)) => Ok(!begin::is_unfinished(&self.handle, &self.session.id).await?),
+        let has_delegated = !self.watch.agents.all().is_empty();
+        let is_settled = match (self.watch.takes_any(), &self.watch.ended) {
+            (true, None) if !has_delegated => return Ok(false),
+            (false, _) if !has_delegated => return Ok(true),
+            // What is left may be more than one run, and what an agent answered may still wake one.
+            _ => begin::is_settled(&self.handle, &self.session.id, self.watch.seen).await?,
+        };
+        match self.linger.next(&self.watch.agents, is_settled, self.stopping.is_some()) {
+            Next::Wait => Ok(false),
+            Next::Over => Ok(true),
+            Next::Say(words) => {
+                self.remark(&words);
+                Ok(false)
+            }
+            Next::Stop(words) => {
+                self.remark(&words);
+                self.stop(Exit::LIMIT).await?;
+                Ok(false)
+            }
+            Next::Leave(words) => {
+                self.remark(&format!("{words}: rooftree run -s {}", wording::short(&self.session.id)));
+                Ok(true)
+            }
         }
     }
 
     async fn take(&mut self, event: &Event) -> Result<(), Problem> {
-        if let Some(problem) = finish::agent_stopped(event) {
+        let is_own = event.session == self.session.id;
+        if let Some(problem) = finish::agent_stopped(event).filter(|_| is_own) {
             return Err(problem);
         }
         self.report.event(event);
-        match self.watch.take(event) {
-            Step::OtherBegun(title) => {
-                self.remark(&format!("an earlier message is worked on first: {title}"))
-            }
-            Step::Nothing | Step::Begun | Step::Ended => {}
+        if is_own {
+            self.take_own(event);
+        } else {
+            self.watch.take_delegated(event);
+            self.view.show_delegated(event);
         }
-        self.view.show(event);
         match &event.body {
-            EventBody::PermissionRequested { id, .. } => match self.asking {
-                Asked::Person => self.asker.add(event, &mut *self.view, &mut self.sources.keys),
-                Asked::Program if self.input_open => self.questions.push(id.clone()),
-                Asked::Program => self.refuse(id.clone()).await?,
-                Asked::Nobody => {}
-            },
+            EventBody::PermissionRequested { id, .. } => {
+                let question = Question { session: event.session.clone(), id: id.clone() };
+                self.ask(event, question).await?;
+            }
             EventBody::PermissionResolved { id, by, .. } => {
-                self.questions.retain(|question| question != id);
+                self.questions.retain(|question| question.id != *id);
                 self.asker.remove(id, by, &mut *self.view, &mut self.sources.keys);
             }
             _ => {}
@@ -166,82 +187,29 @@ impl Following<'_> {
         Ok(())
     }
 
-    /// Does what a line of standard input says.
-    async fn heed(&mut self, typed: Typed) -> Result<(), Problem> {
-        match typed {
-            Typed::Wish(Wish::User { text, key }) => self.post(text, key, Delivery::Queue).await,
-            Typed::Wish(Wish::Steer { text }) => self.post(text, None, Delivery::Steer).await,
-            Typed::Wish(Wish::Permission { id, decision, scope, because }) => {
-                self.questions.retain(|question| *question != id);
-                self.permit(id, Answer { decision, scope, because }).await
+    fn take_own(&mut self, event: &Event) {
+        let answered = self.watch.ended.as_ref().map(|(_, end)| end.text.clone());
+        match (self.watch.take(event), answered) {
+            (Step::OtherBegun(title), _) => {
+                self.remark(&format!("an earlier message is worked on first: {title}"));
             }
-            Typed::Wish(Wish::Cancel) => self.cancel().await,
-            Typed::Nonsense(what) => {
-                self.report.event(&self.notice(&what));
-                self.remark(&what);
-                Ok(())
-            }
-            Typed::End => {
-                self.input_open = false;
-                for question in std::mem::take(&mut self.questions) {
-                    self.refuse(question).await?;
-                }
-                Ok(())
-            }
+            // A run that a result wakes adds an answer; the one before it is an answer too.
+            (Step::Woken, Some(text)) => self.report.answered(&text, self.view.has_shown_answer()),
+            _ => {}
         }
+        self.view.show(event);
     }
 
-    async fn post(&mut self, text: String, key: Option<String>, delivery: Delivery) -> Result<(), Problem> {
-        let to = Address::Id { id: self.session.id.clone() };
-        let (_, message) = begin::post(&self.handle, to, vec![Part::text(text)], key, delivery).await?;
-        self.watch.await_message(message);
+    async fn ask(&mut self, event: &Event, question: Question) -> Result<(), Problem> {
+        match self.asking {
+            Asked::Person => {
+                let who = self.watch.who(event);
+                self.asker.add(&who, event, &mut *self.view, &mut self.sources.keys);
+            }
+            Asked::Program if self.input_open => self.questions.push(question),
+            Asked::Program => self.refuse(question).await?,
+            Asked::Nobody => {}
+        }
         Ok(())
-    }
-
-    async fn permit(&self, permission: PermissionId, answer: Answer) -> Result<(), Problem> {
-        self.send(Command::Permit { session: self.session.id.clone(), permission, answer }).await
-    }
-
-    /// Whoever could have answered has gone.
-    async fn refuse(&mut self, question: PermissionId) -> Result<(), Problem> {
-        self.asking = Asked::Nobody;
-        let because = Some("standard input is closed, so nobody can be asked".to_owned());
-        let no = Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because };
-        self.permit(question, no).await
-    }
-
-    async fn stop(&mut self, exit: Exit) -> Result<(), Problem> {
-        self.stopping = Some(exit);
-        self.cancel().await
-    }
-
-    async fn cancel(&self) -> Result<(), Problem> {
-        self.send(Command::Cancel { session: self.session.id.clone(), run: None }).await
-    }
-
-    async fn send(&self, command: Command) -> Result<(), Problem> {
-        self.handle.send(command).await.map(|_| ()).map_err(|error| error.problem())
-    }
-
-    fn remark(&mut self, words: &str) {
-        self.view.say(&[Line::of(Look::Warning, "! ").with(Look::Plain, words)]);
-    }
-
-    fn notice(&self, message: &str) -> Event {
-        Event {
-            v: event::VERSION,
-            id: None,
-            ts: SystemClock.now(),
-            session: self.session.id.clone(),
-            run: None,
-            parent_run: None,
-            agent: self.session.agent.clone(),
-            body: EventBody::Notice {
-                level: NoticeLevel::Error,
-                code: "bad_input".into(),
-                message: message.to_owned(),
-                hint: Some("write one JSON object per line: user, steer, permission, cancel".into()),
-            },
-        }
     }
 }

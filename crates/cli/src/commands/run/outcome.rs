@@ -9,7 +9,13 @@ use rooftree_protocol::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::exit::Exit;
+use crate::{
+    exit::Exit,
+    terminal::{
+        agent::{Agent, State},
+        agents::Agents,
+    },
+};
 
 /// The version of the object.
 const VERSION: u32 = 1;
@@ -21,7 +27,10 @@ pub struct Outcome {
     pub run: Option<RunId>,
     pub model: String,
     pub by_model: BTreeMap<String, Usage>,
+    /// How the main run ended; what was used, by everybody together.
     pub end: RunEnd,
+    /// Those it delegated to.
+    pub agents: Agents,
     pub exit: Exit,
 }
 
@@ -52,7 +61,7 @@ impl Outcome {
             "duration_ms": end.duration_ms,
             "usage": end.usage,
             "by_model": by_model,
-            "runs": [],
+            "runs": self.agents.all().iter().map(delegated).collect::<Vec<_>>(),
             "files_changed": files_changed(&end.files, &self.session.cwd),
             "permission_denials": end.denials.iter().map(denied).collect::<Vec<_>>(),
             "error": end.error,
@@ -73,6 +82,26 @@ pub fn failed(problem: &Problem) -> Value {
         "run": null,
         "error": problem,
         "exit_code": Exit::for_error(problem.code).0,
+    })
+}
+
+fn delegated(agent: &Agent) -> Value {
+    let status = match agent.state {
+        State::Ended(status) => json!(status),
+        State::Working | State::Asking | State::Waiting => json!("running"),
+    };
+    json!({
+        "run": agent.run,
+        "session": agent.session,
+        "agent": agent.agent,
+        "parent": agent.parent.as_ref().map(|parent| &parent.run),
+        "mode": agent.mode,
+        "status": status,
+        "model": agent.model,
+        "turns": agent.turns,
+        "tools": agent.calls,
+        "usage": agent.usage,
+        "duration_ms": agent.duration_ms,
     })
 }
 

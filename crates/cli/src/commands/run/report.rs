@@ -126,6 +126,13 @@ impl Report {
         Ok(())
     }
 
+    /// A run answered, and another one follows: people read both, programs the last one.
+    pub fn answered(&mut self, text: &str, has_been_shown: bool) {
+        if self.format == OutputFormat::Text {
+            self.answer(text, has_been_shown);
+        }
+    }
+
     /// It failed before there was a result: programs get an object all the same.
     pub fn failed(&mut self, problem: &Problem) {
         if !self.done && self.format != OutputFormat::Text {

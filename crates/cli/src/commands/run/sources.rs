@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ErrorCode, Event, Problem};
-use rooftree_runtime::Subscription;
+use rooftree_runtime::TreeSubscription;
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
@@ -45,7 +45,10 @@ pub struct Sources {
 
 impl Sources {
     /// Listens to events, to signals, to keys while somebody is asked, and to lines if there are any.
-    pub fn open(subscription: Subscription, input: Option<mpsc::Receiver<Typed>>) -> Result<Self, Problem> {
+    pub fn open(
+        subscription: TreeSubscription,
+        input: Option<mpsc::Receiver<Typed>>,
+    ) -> Result<Self, Problem> {
         let listen = |kind| {
             signal(kind).map_err(|error| {
                 Problem::new(ErrorCode::Internal, "cannot listen for signals").cause(error.to_string())
@@ -95,7 +98,7 @@ async fn hear(input: &mut Option<mpsc::Receiver<Typed>>) -> Typed {
 }
 
 /// A task of its own: the subscription's patience must not be cut short by every tick.
-fn forward(mut subscription: Subscription) -> mpsc::Receiver<Result<Arc<Event>, Problem>> {
+fn forward(mut subscription: TreeSubscription) -> mpsc::Receiver<Result<Arc<Event>, Problem>> {
     let (tx, rx) = mpsc::channel(BACKLOG);
     tokio::spawn(async move {
         loop {

@@ -11,7 +11,7 @@ use super::Arguments;
 use crate::{
     environment::Environment,
     minds::{self, Minds, Tape},
-    output,
+    output, scenario,
     settings::Settings,
     terminal::wording::counted,
 };
@@ -81,7 +81,8 @@ impl Chosen {
 
 /// A limit on money holds only as far as prices are known, and people should know.
 pub fn unpriced(model: &Model, max_cost: Option<f64>) -> Option<String> {
-    let is_paid = !matches!(model.choice.provider.as_str(), "scripted" | "demo");
+    let provider = model.choice.provider.as_str();
+    let is_paid = provider != "scripted" && !scenario::PROVIDERS.contains(&provider);
     (max_cost.is_some() && model.price.is_none() && is_paid).then(|| {
         format!(
             "the price of {} is not known: a limit on money counts only what its provider reports; \

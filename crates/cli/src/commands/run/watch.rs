@@ -2,7 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use rooftree_protocol::{Event, EventBody, MessageId, RunId, Timestamp, Usage, event::RunEnd};
+use rooftree_protocol::{
+    Event, EventBody, MessageId, RunId, Usage,
+    event::{RunEnd, RunMode},
+};
+
+use super::so_far::SoFar;
+use crate::terminal::{agents::Agents, wording};
 
 /// What is waited for and what came of it.
 #[derive(Debug, Default)]
@@ -13,6 +19,16 @@ pub struct Watch {
     open: Vec<RunId>,
     /// Whether any run will do: nothing was sent, something unfinished goes on.
     any: bool,
+    /// Whether everything was told to stop: what wakes after that is not ours.
+    pub is_stopping: bool,
+    /// The runs that ours delegated to.
+    pub agents: Agents,
+    /// What our own runs used.
+    pub used: Option<Usage>,
+    /// The run that began first: everything that was delegated hangs below it.
+    pub first: Option<RunId>,
+    /// The number of the last event of the session.
+    pub seen: u64,
     /// The run that ended last.
     pub ended: Option<(RunId, RunEnd)>,
     /// The model that answered last.
@@ -23,44 +39,14 @@ pub struct Watch {
     pub so_far: SoFar,
 }
 
-/// A run up to now.
-#[derive(Debug, Default)]
-pub struct SoFar {
-    /// The last thing said.
-    pub text: String,
-    pub turns: u32,
-    pub calls: u32,
-    since: Option<Timestamp>,
-    until: Timestamp,
-}
-
-impl SoFar {
-    /// How long it has taken, from the first event to the last.
-    pub fn milliseconds(&self) -> u64 {
-        let lasted = self.until.since(self.since.unwrap_or(self.until));
-        u64::try_from(lasted.as_millis()).unwrap_or(u64::MAX)
-    }
-
-    fn take(&mut self, event: &Event) {
-        self.since.get_or_insert(event.ts);
-        self.until = event.ts;
-        match &event.body {
-            EventBody::MessageCompleted(reply) => {
-                self.text.clone_from(&reply.text);
-                self.turns += 1;
-            }
-            EventBody::ToolCompleted(_) => self.calls += 1,
-            _ => {}
-        }
-    }
-}
-
 /// What an event means to whoever waits.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     Nothing,
     /// Work on what was asked for began.
     Begun,
+    /// Work began again because an agent in background answered.
+    Woken,
     /// Something sent earlier, or by somebody else, is being worked on first.
     OtherBegun(String),
     Ended,
@@ -100,7 +86,15 @@ impl Watch {
     /// Takes an event in.
     pub fn take(&mut self, event: &Event) -> Step {
         self.so_far.take(event);
+        self.seen = event.id.unwrap_or(self.seen);
         match (&event.body, &event.run) {
+            (EventBody::RunStarted { mode: RunMode::Woken, model, .. }, Some(run))
+                if self.is_ours_woken() =>
+            {
+                self.model.clone_from(model);
+                self.open.push(run.clone());
+                Step::Woken
+            }
             (EventBody::RunStarted { message, model, title, .. }, Some(run)) => {
                 self.model.clone_from(model);
                 if self.entered(message, run) || self.any {
@@ -121,8 +115,14 @@ impl Watch {
                 *self.by_model.entry(reply.model.clone()).or_insert_with(Usage::none) += reply.usage;
                 Step::Nothing
             }
+            (EventBody::ToolCompleted(record), _) => {
+                self.agents.told(event, record);
+                Step::Nothing
+            }
             (EventBody::RunCompleted(end), Some(run)) if self.any || self.open.contains(run) => {
                 self.open.retain(|open| open != run);
+                *self.used.get_or_insert_with(Usage::none) += end.usage;
+                self.first.get_or_insert_with(|| run.clone());
                 self.ended = Some((run.clone(), end.clone()));
                 Step::Ended
             }
@@ -134,6 +134,32 @@ impl Watch {
             }
             _ => Step::Nothing,
         }
+    }
+
+    /// Takes an event of a session below in.
+    pub fn take_delegated(&mut self, event: &Event) {
+        match &event.body {
+            EventBody::MessageCompleted(reply) => {
+                *self.by_model.entry(reply.model.clone()).or_insert_with(Usage::none) += reply.usage;
+            }
+            EventBody::ToolCompleted(record) => self.agents.told(event, record),
+            _ => {}
+        }
+        self.agents.take(event);
+    }
+
+    /// Who is behind an event, as people are told: below the main run also by its model.
+    pub fn who(&self, event: &Event) -> String {
+        let run = self.agents.all().iter().find(|agent| Some(&agent.run) == event.run.as_ref());
+        run.map_or_else(
+            || event.agent.clone(),
+            |agent| format!("{} ({})", agent.agent, wording::model(&agent.model)),
+        )
+    }
+
+    /// Whether a run that wakes goes on with what was asked for: an agent that was asked has answered.
+    fn is_ours_woken(&self) -> bool {
+        !self.is_stopping && !self.any && self.ended.is_some() && !self.agents.all().is_empty()
     }
 
     fn entered(&mut self, message: &MessageId, run: &RunId) -> bool {
@@ -149,7 +175,7 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
-    use rooftree_protocol::{RunStatus, SessionId, event::RunMode};
+    use rooftree_protocol::{RunStatus, SessionId, Timestamp};
 
     use super::*;
 

@@ -210,3 +210,33 @@ async fn stopping_the_asker_stops_its_background_work() {
     let child = house.children(&session).await.remove(0);
     assert_eq!(house.finished(&child.id).await.status, RunStatus::Cancelled);
 }
+
+#[tokio::test]
+async fn a_task_that_was_stopped_wakes_nobody_and_is_told_at_the_next_run() {
+    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    let mut plan = plan([
+        say("").agent("lead").calls([in_background("dig")]),
+        say("meanwhile").agent("lead"),
+        say("I know").agent("lead"),
+        say("").agent("helper").calls([call("Look", json!({}))]),
+        say("gold").agent("helper"),
+    ]);
+    plan.tools = rooftree_runtime::delegation::tools::added_to(&Toolset::new([look]));
+    let house = plan.build();
+    let session = house.post("go").await;
+    house.finished(&session).await;
+    while keeper.started() < 1 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let child = house.children(&session).await.remove(0);
+    let run = house.saw(&child.id, "run.started").await.run.clone();
+    house.command(rooftree_protocol::Command::Cancel { session: child.id.clone(), run }).await;
+    assert_eq!(house.finished(&child.id).await.status, RunStatus::Cancelled);
+    assert!(!house.handle.store().unfinished().await.unwrap().contains(&session), "nothing is left to do");
+    house.post_to(&session, "and now?").await;
+    assert_eq!(house.finished_runs(&session, 2).await.text, "I know");
+    assert_eq!(times_told(&house, &session).await, 1);
+    let last = house.model.requests().into_iter().rfind(|request| &*request.agent == "lead").unwrap();
+    assert!(format!("{:?}", last.messages).contains("(helper) cancelled]"), "{:?}", last.messages);
+    house.verify().await;
+}

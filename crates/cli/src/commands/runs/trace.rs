@@ -1,0 +1,57 @@
+//! Draws when a run and those below it worked, waited and failed, from the journals alone.
+
+mod gather;
+mod svg;
+mod text;
+mod waterfall;
+
+use std::{fs, path::PathBuf};
+
+use clap::Args;
+use rooftree_protocol::{ErrorCode, Problem};
+
+use self::text::Signs;
+use super::find;
+use crate::{environment::Environment, exit::Exit, listing, output};
+
+/// Columns where nobody can tell.
+const USUAL_WIDTH: usize = 100;
+
+/// Options of `runs trace`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Which run: its id, or the last 4 or more characters of it
+    #[arg(value_name = "ID")]
+    run: String,
+    /// Draw with plain letters only
+    #[arg(long, conflicts_with = "svg")]
+    ascii: bool,
+    /// Write a picture to this file; `-` prints it
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+/// Draws it.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let store = find::store(environment)?;
+    let row = find::run(store.as_ref(), &arguments.run).await?;
+    let spans = gather::spans(store.as_ref(), row).await?;
+    let picture = waterfall::lay_out(&spans);
+    match &arguments.svg {
+        Some(file) if file.as_os_str() == "-" => output::print(&svg::draw(&picture))?,
+        Some(file) => {
+            let path = environment.cwd.join(file);
+            fs::write(&path, svg::draw(&picture)).map_err(|error| {
+                Problem::new(ErrorCode::InvalidArguments, format!("cannot write {}", path.display()))
+                    .cause(error.to_string())
+            })?;
+            output::mention(environment, &format!("written to {}", file.display()));
+        }
+        None => {
+            let look = listing::look(environment);
+            let signs = if arguments.ascii { Signs::ASCII } else { Signs::BLOCKS };
+            output::print(&text::draw(&picture, look.width.unwrap_or(USUAL_WIDTH), &signs))?;
+        }
+    }
+    Ok(Exit::DONE)
+}

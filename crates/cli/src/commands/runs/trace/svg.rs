@@ -1,0 +1,197 @@
+//! Draws a picture as SVG: one file, no script, light and dark as the reader has it.
+
+use std::fmt::Write;
+
+use super::{
+    gather::Cause,
+    waterfall::{Bar, Ending, Picture, mark},
+};
+
+const WIDTH: f64 = 960.0;
+/// Where bars begin and end.
+const LEFT: f64 = 210.0;
+const RIGHT: f64 = 760.0;
+const TOP: f64 = 30.0;
+const ROW: f64 = 40.0;
+const BAR: f64 = 16.0;
+/// How far one below another is moved to the right.
+const INDENT: f64 = 18.0;
+/// Letters that fit below a bar.
+const NOTE: usize = 90;
+
+const STYLE: &str = "\
+svg { font: 13px ui-sans-serif, system-ui, sans-serif; --ink: #1f2328; --dim: #656d76; --line: #d8dee4; \
+--paper: #ffffff; --work: #2f81f7; --person: #d4a72c; --provider: #a8b1bd; --bad: #cf222e; }\n\
+@media (prefers-color-scheme: dark) { svg { --ink: #e6edf3; --dim: #8b949e; --line: #30363d; --paper: #0d1117; \
+--work: #388bfd; --person: #e3b341; --provider: #6e7681; --bad: #f85149; } }\n\
+.paper { fill: var(--paper) } .name { fill: var(--ink); font-weight: 600 } .dim { fill: var(--dim) } \
+.small { font-size: 11px } .grid { stroke: var(--line) } .stem { stroke: var(--dim); fill: none } \
+.work { fill: var(--work) } .person { fill: var(--person) } .provider { fill: var(--provider) } \
+.bad { fill: var(--bad) } .end { text-anchor: end } .middle { text-anchor: middle }";
+
+/// Draws it.
+pub fn draw(picture: &Picture) -> String {
+    let bottom = TOP + ROW * picture.bars.len() as f64;
+    let height = bottom + 52.0;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+         aria-label=\"{}\">\n<style>{STYLE}</style>\n<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\" \
+         rx=\"8\"/>\n",
+        escaped(&label(picture))
+    );
+    grid(&mut svg, picture, bottom);
+    stems(&mut svg, &picture.bars);
+    for (number, bar) in picture.bars.iter().enumerate() {
+        row(&mut svg, picture, bar, TOP + ROW * number as f64);
+    }
+    legend(&mut svg, picture, bottom + 38.0);
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn label(picture: &Picture) -> String {
+    let names: Vec<&str> = picture.bars.iter().map(|bar| bar.agent.as_str()).collect();
+    format!("When each agent worked: {}", names.join(", "))
+}
+
+fn across(moment: u64, picture: &Picture) -> f64 {
+    LEFT + (RIGHT - LEFT) * moment as f64 / picture.length.max(1) as f64
+}
+
+fn add(svg: &mut String, piece: std::fmt::Arguments<'_>) {
+    // Writing into a string cannot fail.
+    let _ = svg.write_fmt(piece);
+    svg.push('\n');
+}
+
+fn grid(svg: &mut String, picture: &Picture, bottom: f64) {
+    for moment in &picture.marks {
+        let x = across(*moment, picture);
+        let top = TOP - 10.0;
+        add(svg, format_args!("<path class=\"grid\" d=\"M{x:.1} {top}V{bottom}\"/>"));
+        let (y, words) = (bottom + 14.0, mark(*moment));
+        add(svg, format_args!("<text class=\"dim small middle\" x=\"{x:.1}\" y=\"{y}\">{words}</text>"));
+    }
+}
+
+/// Lines from each one to those below it.
+fn stems(svg: &mut String, bars: &[Bar]) {
+    for (number, bar) in bars.iter().enumerate() {
+        let depth = bar.branches.len();
+        let Some(above) = depth.checked_sub(1) else { continue };
+        let asker =
+            bars.iter().take(number).rposition(|other| other.branches.len() == above).unwrap_or_default();
+        let x = 20.0 + INDENT * above as f64;
+        let (from, to) = (TOP + ROW * asker as f64 + 31.0, TOP + ROW * number as f64 + 12.0);
+        add(svg, format_args!("<path class=\"stem\" d=\"M{x} {from}V{to}H{}\"/>", x + INDENT - 6.0));
+    }
+}
+
+fn row(svg: &mut String, picture: &Picture, bar: &Bar, y: f64) {
+    let x = 16.0 + INDENT * bar.branches.len() as f64;
+    add(
+        svg,
+        format_args!("<text class=\"name\" x=\"{x}\" y=\"{}\">{}</text>", y + 12.0, escaped(&bar.agent)),
+    );
+    add(
+        svg,
+        format_args!("<text class=\"dim small\" x=\"{x}\" y=\"{}\">{}</text>", y + 26.0, escaped(&bar.model)),
+    );
+    rectangle(svg, picture, "work", (bar.from, bar.to), y);
+    for (cause, from, to) in &bar.waits {
+        let class = if *cause == Cause::Person { "person" } else { "provider" };
+        rectangle(svg, picture, class, (*from, *to), y);
+    }
+    let end = across(bar.to, picture) + 4.0;
+    match bar.ending {
+        Ending::Badly => {
+            add(svg, format_args!("<text class=\"bad\" x=\"{end:.1}\" y=\"{}\">✗</text>", y + 13.0))
+        }
+        Ending::Stopped => {
+            add(svg, format_args!("<text class=\"dim\" x=\"{end:.1}\" y=\"{}\">■</text>", y + 13.0))
+        }
+        Ending::Open => {
+            add(svg, format_args!("<text class=\"dim\" x=\"{end:.1}\" y=\"{}\">…</text>", y + 13.0))
+        }
+        Ending::Well => {}
+    }
+    let facts: Vec<&str> = bar.facts.iter().map(String::as_str).filter(|fact| !fact.is_empty()).collect();
+    let (right, words) = (WIDTH - 16.0, escaped(&facts.join(" · ")));
+    add(svg, format_args!("<text class=\"dim end\" x=\"{right}\" y=\"{}\">{words}</text>", y + 12.0));
+    if !bar.note.is_empty() {
+        let class = if bar.ending == Ending::Badly { "bad small" } else { "dim small" };
+        let (x, note) = (across(bar.from, picture), escaped(&crate::wording::cut(&bar.note, NOTE)));
+        add(svg, format_args!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{}\">{note}</text>", y + 28.0));
+    }
+}
+
+fn rectangle(svg: &mut String, picture: &Picture, class: &str, (from, to): (u64, u64), y: f64) {
+    let (x, end) = (across(from, picture), across(to, picture));
+    // Whatever happened is seen, however short it was.
+    let width = (end - x).max(2.0);
+    add(
+        svg,
+        format_args!(
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"{BAR}\" rx=\"3\"/>"
+        ),
+    );
+}
+
+fn legend(svg: &mut String, picture: &Picture, y: f64) {
+    let waits = |cause| picture.bars.iter().any(|bar| bar.waits.iter().any(|(why, ..)| *why == cause));
+    let entries = [
+        ("work", "at work", true),
+        ("person", "waiting for you", waits(Cause::Person)),
+        ("provider", "waiting for the provider", waits(Cause::Provider)),
+    ];
+    let mut x = LEFT;
+    for (class, words, _) in entries.into_iter().filter(|(_, _, is_used)| *is_used) {
+        add(
+            svg,
+            format_args!(
+                "<rect class=\"{class}\" x=\"{x}\" y=\"{}\" width=\"11\" height=\"11\" rx=\"2\"/>",
+                y - 10.0
+            ),
+        );
+        add(svg, format_args!("<text class=\"dim small\" x=\"{}\" y=\"{y}\">{words}</text>", x + 17.0));
+        x += 40.0 + 7.0 * words.len() as f64;
+    }
+}
+
+/// Text as XML takes it. What XML cannot hold at all is left out.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => escaped.push(' '),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::waterfall::{lay_out, tests::family},
+        *,
+    };
+
+    #[test]
+    fn a_picture_is_one_file_that_obeys_nothing() {
+        let mut spans = family();
+        if let Some(span) = spans.first_mut() {
+            span.agent = "<script>\u{1b}".into();
+        }
+        let svg = draw(&lay_out(&spans));
+        assert!(svg.contains("&lt;script&gt;") && !svg.contains("<script") && !svg.contains('\u{1b}'));
+        assert!(svg.contains("prefers-color-scheme: dark") && !svg.contains("href"));
+        let (opened, closed) = (svg.matches("<text").count(), svg.matches("</text>").count());
+        assert_eq!(opened, closed);
+        assert!(svg.contains("failed: 429") && svg.contains("waiting for you"));
+    }
+}

@@ -1,0 +1,36 @@
+//! Finds the task that was typed: a full id, or its last characters.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{ErrorCode, Problem, RunId, SessionId};
+use rooftree_store::{Store, TaskRow};
+
+use crate::{commands::sessions::to_read, environment::Environment};
+
+/// The database to look at, which must be there.
+pub fn store(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
+    to_read(environment)?.ok_or_else(|| {
+        Problem::new(ErrorCode::TaskNotFound, "there are no tasks yet")
+            .fix("agents start them; rooftree demo shows how")
+    })
+}
+
+/// The one task that is meant.
+pub async fn task(store: &dyn Store, typed: &str) -> Result<TaskRow, Problem> {
+    let found = store.task(typed).await.map_err(|error| error.problem())?;
+    found.ok_or_else(|| {
+        Problem::new(ErrorCode::TaskNotFound, format!("there is no task `{typed}`, or more than one"))
+            .fix("rooftree tasks list --all shows what there is; type 4 or more characters of an id")
+    })
+}
+
+/// The session and the run of a task that is an agent; none for a program.
+pub fn agent(task: &TaskRow) -> Option<(SessionId, RunId)> {
+    Some((task.child.clone()?, RunId::parse(&task.id).ok()?))
+}
+
+/// For what only agents can do.
+pub fn needs_agent(task: &TaskRow, what: &str) -> Problem {
+    Problem::new(ErrorCode::InvalidArguments, format!("{} is a program, which cannot {what}", task.id))
+        .fix("rooftree tasks list shows which tasks are agents")
+}

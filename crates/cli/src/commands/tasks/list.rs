@@ -1,0 +1,141 @@
+//! Lists tasks: those at work first, then the latest.
+
+use clap::Args;
+use rooftree_protocol::{Problem, Timestamp};
+use rooftree_runtime::{Clock, SystemClock};
+use rooftree_store::{Owner, Store, TaskRow, TaskStatus};
+use serde::Serialize;
+
+use crate::{
+    commands::sessions::{find, to_read},
+    environment::Environment,
+    exit::Exit,
+    listing::{self, Listed, Output},
+    output,
+    table::{Give, Table},
+    terminal::wording::{duration, ending, short},
+};
+
+/// Tasks that have ended and are listed all the same, when not all are asked for.
+const ENDED: usize = 20;
+
+/// Options of `tasks list`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Only tasks of this session
+    #[arg(short, long, value_name = "ID|NAME")]
+    session: Option<String>,
+    /// Only those at work
+    #[arg(long, conflicts_with = "all")]
+    running: bool,
+    /// All that ever were
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// A task, and whether anybody works on it.
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    task: TaskRow,
+    /// Not ended, and nobody works on it: it goes on when its session does.
+    is_left: bool,
+}
+
+impl Listed for Row {
+    fn id(&self) -> String {
+        self.task.id.clone()
+    }
+}
+
+/// Prints the list.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let rows = match to_read(environment)? {
+        Some(store) => rows(store.as_ref(), &arguments).await?,
+        None => Vec::new(),
+    };
+    listing::print(&rows, arguments.output.format, listing::look(environment), table)?;
+    if rows.is_empty() {
+        output::mention(environment, if arguments.running { "nothing is at work" } else { "no tasks yet" });
+    }
+    Ok(Exit::DONE)
+}
+
+async fn rows(store: &dyn Store, arguments: &Arguments) -> Result<Vec<Row>, Problem> {
+    let session = match &arguments.session {
+        Some(typed) => Some(find::session(store, typed, find::Among::Live).await?.id),
+        None => None,
+    };
+    let tasks = store.tasks(session.as_ref()).await.map_err(|error| error.problem())?;
+    let (running, ended): (Vec<TaskRow>, Vec<TaskRow>) =
+        tasks.into_iter().partition(|task| task.status == TaskStatus::Running);
+    let most = match (arguments.running, arguments.all) {
+        (true, _) => 0,
+        (false, true) => usize::MAX,
+        (false, false) => ENDED,
+    };
+    let mut rows = Vec::new();
+    for task in running {
+        let worker = task.child.as_ref().unwrap_or(&task.session);
+        let owner = store.owner(worker).await.map_err(|error| error.problem())?;
+        let is_left = owner.is_none_or(|owner| owner.is_dead_for(&Owner::this_process()));
+        rows.push(Row { task, is_left });
+    }
+    rows.extend(ended.into_iter().take(most).map(|task| Row { task, is_left: false }));
+    Ok(rows)
+}
+
+fn table(rows: &[Row]) -> Table {
+    let now = SystemClock.now();
+    let mut table = Table::new([
+        ("ID", Give::Stiff),
+        ("KIND", Give::Stiff),
+        ("AGENT", Give::Stiff),
+        ("STATUS", Give::Stiff),
+        ("TIME", Give::Stiff),
+        ("OF", Give::Spare),
+        ("TASK", Give::Soft),
+        ("DETAIL", Give::Soft),
+    ]);
+    for Row { task, is_left } in rows {
+        let agent = task.data.get("agent").and_then(|agent| agent.as_str()).unwrap_or_default();
+        let detail = if task.detail == status_word(task.status) { "" } else { &task.detail };
+        table.row([
+            ending(&task.id).to_owned(),
+            task.kind.clone(),
+            agent.to_owned(),
+            status(task, *is_left).to_owned(),
+            duration(milliseconds(task, now)),
+            short(&task.session).to_owned(),
+            task.title.clone(),
+            detail.to_owned(),
+        ]);
+    }
+    table
+}
+
+fn status(task: &TaskRow, is_left: bool) -> &'static str {
+    match task.status {
+        TaskStatus::Running if is_left => "! unfinished",
+        TaskStatus::Running => "◌ running",
+        TaskStatus::Completed => "✓ completed",
+        TaskStatus::Failed => "✗ failed",
+        TaskStatus::Cancelled => "■ cancelled",
+    }
+}
+
+fn status_word(status: TaskStatus) -> &'static str {
+    match status {
+        TaskStatus::Running => "running",
+        TaskStatus::Completed => "completed",
+        TaskStatus::Failed => "failed",
+        TaskStatus::Cancelled => "cancelled",
+    }
+}
+
+fn milliseconds(task: &TaskRow, now: Timestamp) -> u64 {
+    let lasted = task.ended_at.unwrap_or(now).since(task.started_at);
+    u64::try_from(lasted.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,79 @@
+//! Follows what an agent does, as lines of text, until its run ends.
+
+use std::{io::stdout, time::Duration};
+
+use clap::Args;
+use rooftree_protocol::{EventBody, Problem, RunId, SessionId};
+use rooftree_store::{RunFilter, Store};
+
+use super::find;
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    listing, output,
+    terminal::{
+        clean::clean,
+        plain::Plain,
+        view::{Detail, View},
+    },
+};
+
+/// How long to wait for a hint before looking by oneself.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Events read at a time.
+const PAGE: usize = 256;
+
+/// Options of `tasks tail`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Which task: its id, or the last 4 or more characters of it
+    #[arg(value_name = "ID")]
+    task: String,
+}
+
+/// Prints what happened, then what happens.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let store = find::store(environment)?;
+    let task = find::task(store.as_ref(), &arguments.task).await?;
+    let Some((session, run)) = find::agent(&task) else {
+        return Err(find::needs_agent(&task, "be followed"));
+    };
+    let mut view = Plain::new(stdout(), listing::look(environment).colours, Detail::Usual);
+    let mut changes = store.changes();
+    let mut after = beginning(store.as_ref(), &run).await?;
+    loop {
+        let page = page(store.as_ref(), &session, after).await?;
+        for event in page.iter().filter(|event| event.run.as_ref() == Some(&run)) {
+            view.show(event);
+            if let EventBody::RunCompleted(end) = &event.body {
+                output::print(&(clean(end.text.trim_end()) + "\n"))?;
+                output::mention(environment, &format!("{run} {}", end.status));
+                return Ok(Exit::DONE);
+            }
+        }
+        after = page.last().and_then(|event| event.id).unwrap_or(after);
+        if page.is_empty() {
+            // A hint may be missed: then patience ends first.
+            let _ = tokio::time::timeout(PATIENCE, changes.changed()).await;
+        }
+    }
+}
+
+async fn page(
+    store: &dyn Store,
+    session: &SessionId,
+    after: u64,
+) -> Result<Vec<rooftree_protocol::Event>, Problem> {
+    match store.events(session, after, PAGE).await {
+        // It was told to begin and has not: its session is not there yet.
+        Err(rooftree_store::Error::NoSession(_)) => Ok(Vec::new()),
+        other => other.map_err(|error| error.problem()),
+    }
+}
+
+/// The event before the run's first one.
+async fn beginning(store: &dyn Store, run: &RunId) -> Result<u64, Problem> {
+    let filter = RunFilter { run: Some(run.clone()), limit: 1, ..RunFilter::default() };
+    let row = store.runs(filter).await.map_err(|error| error.problem())?.pop();
+    Ok(row.and_then(|row| row.started.id).map_or(0, |id| id.saturating_sub(1)))
+}

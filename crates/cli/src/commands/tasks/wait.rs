@@ -1,0 +1,90 @@
+//! Waits until tasks have ended, and ends like the worst of them.
+
+use std::time::Duration;
+
+use clap::Args;
+use rooftree_protocol::Problem;
+use rooftree_store::{RunFilter, Store, TaskRow, TaskStatus};
+use tokio::time::Instant;
+
+use super::find;
+use crate::{
+    commands::runs::record,
+    environment::Environment,
+    exit::{Asking, Exit},
+    output,
+};
+
+/// How long to wait for a hint before looking by oneself.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Options of `tasks wait`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Which tasks: their ids, or the last 4 or more characters of them
+    #[arg(value_name = "ID", required = true)]
+    tasks: Vec<String>,
+    /// Only until the first of them has ended
+    #[arg(long)]
+    any: bool,
+    /// Time to wait at most, e.g. 90s; then the exit code is 7 and nothing is stopped
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    timeout: Option<Duration>,
+}
+
+/// Waits.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let store = find::store(environment)?;
+    let mut ids = Vec::new();
+    for typed in &arguments.tasks {
+        ids.push(find::task(store.as_ref(), typed).await?.id);
+    }
+    let deadline = arguments.timeout.map(|most| Instant::now() + most);
+    let mut changes = store.changes();
+    loop {
+        let mut ended = Vec::new();
+        for id in &ids {
+            let task = find::task(store.as_ref(), id).await?;
+            if task.status != TaskStatus::Running {
+                ended.push(task);
+            }
+        }
+        if ended.len() == ids.len() || (arguments.any && !ended.is_empty()) {
+            return tell(store.as_ref(), environment, &ended).await;
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            output::mention(environment, &format!("{} still at work", ids.len() - ended.len()));
+            return Ok(Exit::LIMIT);
+        }
+        // A hint may be missed: then patience ends first.
+        let patience = deadline
+            .map_or(PATIENCE, |deadline| PATIENCE.min(deadline.saturating_duration_since(Instant::now())));
+        let _ = tokio::time::timeout(patience, changes.changed()).await;
+    }
+}
+
+async fn tell(store: &dyn Store, environment: &Environment, ended: &[TaskRow]) -> Result<Exit, Problem> {
+    let mut worst = Exit::DONE;
+    for task in ended {
+        let exit = exit(store, task).await?;
+        output::mention(environment, &format!("{} {}", task.id, task.detail));
+        worst = if exit.0 > worst.0 { exit } else { worst };
+    }
+    Ok(worst)
+}
+
+/// The number a task would have ended with, had it been a program of its own.
+async fn exit(store: &dyn Store, task: &TaskRow) -> Result<Exit, Problem> {
+    if let Some((_, run)) = find::agent(task) {
+        let filter = RunFilter { run: Some(run), limit: 1, ..RunFilter::default() };
+        let row = store.runs(filter).await.map_err(|error| error.problem())?.pop();
+        if let Some(end) = row.as_ref().and_then(record::end) {
+            return Ok(Exit::for_run(end, Asking::Somebody));
+        }
+    }
+    Ok(match task.status {
+        TaskStatus::Completed | TaskStatus::Running => Exit::DONE,
+        TaskStatus::Failed => Exit::FAILED,
+        TaskStatus::Cancelled => Exit::INTERRUPTED,
+    })
+}

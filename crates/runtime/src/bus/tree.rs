@@ -1,0 +1,191 @@
+//! Watches a session and everybody below it, as one stream.
+//!
+//! Each session keeps its own order, without a gap; between sessions events come as they come. A
+//! session joins when a delegated run begins in it. In this process the bus says so; what
+//! another process began is found in the store, by the id that follows from the delegating call.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::Arc,
+};
+
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use rooftree_protocol::{Event, EventBody, ParentCall, RunId, SessionId, ToolKind, event::ToolRecord};
+use rooftree_store::{RunFilter, Store, TaskStatus};
+use tokio::sync::{broadcast, watch};
+
+use super::{Bus, Filter, Patience, Subscription};
+use crate::Error;
+
+/// A subscription and what it will say next.
+type Branch = BoxFuture<'static, (Subscription, Result<Arc<Event>, Error>)>;
+
+/// A place in the events of a session and of all those below it.
+pub struct TreeSubscription {
+    bus: Bus,
+    store: Arc<dyn Store>,
+    root: Filter,
+    branches: FuturesUnordered<Branch>,
+    watched: HashSet<SessionId>,
+    births: broadcast::Receiver<Arc<Event>>,
+    changes: watch::Receiver<u64>,
+    patience: Patience,
+    /// Delegated runs that must be somewhere, and whose session is not known yet.
+    wanted: BTreeSet<RunId>,
+    then: Then,
+}
+
+/// What is to be done before anything is waited for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// Find those that were at work before anybody watched.
+    Begin,
+    /// Look for the wanted ones in the store.
+    Look,
+    Wait,
+}
+
+/// What ends a wait.
+enum Came {
+    Birth(Arc<Event>),
+    Said(Box<Subscription>, Result<Arc<Event>, Error>),
+    Hint,
+}
+
+impl TreeSubscription {
+    pub(super) fn new(bus: Bus, store: Arc<dyn Store>, root: Filter) -> Self {
+        let (births, changes) = (bus.births.subscribe(), store.changes());
+        let mut tree = Self {
+            bus,
+            store,
+            root: root.clone(),
+            branches: FuturesUnordered::new(),
+            watched: HashSet::new(),
+            births,
+            changes,
+            patience: Patience::new(),
+            wanted: BTreeSet::new(),
+            then: Then::Begin,
+        };
+        tree.watch(root);
+        tree
+    }
+
+    /// The next event of any session of the tree. Dropping the wait loses nothing.
+    pub async fn next(&mut self) -> Result<Arc<Event>, Error> {
+        loop {
+            match self.then {
+                Then::Begin => self.find_those_at_work().await?,
+                Then::Look => self.look().await?,
+                Then::Wait => {}
+            }
+            self.then = Then::Wait;
+            match self.hear().await {
+                Came::Birth(started) => self.join(&started),
+                Came::Hint => self.then = Then::Look,
+                Came::Said(subscription, event) => {
+                    let event = event?;
+                    self.note(&event);
+                    self.branches.push(next_of(*subscription));
+                    return Ok(event);
+                }
+            }
+        }
+    }
+
+    async fn hear(&mut self) -> Came {
+        let is_looking = !self.wanted.is_empty();
+        tokio::select! {
+            biased;
+            born = self.births.recv() => born.map_or(Came::Hint, Came::Birth),
+            Some((subscription, event)) = self.branches.next() => Came::Said(Box::new(subscription), event),
+            _ = self.changes.changed(), if is_looking => Came::Hint,
+            () = self.patience.end(), if is_looking => Came::Hint,
+        }
+    }
+
+    fn watch(&mut self, filter: Filter) {
+        if self.watched.insert(filter.session.clone()) {
+            let subscription = self.bus.subscribe(self.store.clone(), filter);
+            self.branches.push(next_of(subscription));
+        }
+    }
+
+    /// A delegated run began: if the one who asked is watched, so is the one who was asked.
+    fn join(&mut self, started: &Event) {
+        let EventBody::RunStarted { parent: Some(parent), .. } = &started.body else { return };
+        if let (true, Some(run)) = (self.watched.contains(&parent.session), &started.run) {
+            self.wanted.remove(run);
+            let after = started.id.unwrap_or_default().saturating_sub(before_it(started, parent));
+            self.watch(Filter { session: started.session.clone(), after });
+        }
+    }
+
+    /// Remembers which runs an event lets one expect.
+    fn note(&mut self, event: &Event) {
+        match &event.body {
+            EventBody::ToolStarted { call, kind: ToolKind::Delegate, .. } => {
+                self.wanted.insert(RunId::akin_to(call.as_str()));
+            }
+            EventBody::ToolCompleted(record) => self.note_result(record),
+            EventBody::RunStarted { .. } => {
+                if let Some(run) = &event.run {
+                    self.wanted.remove(run);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_result(&mut self, record: &ToolRecord) {
+        self.wanted.remove(&RunId::akin_to(record.call.as_str()));
+        if let Some(note) = &record.task
+            && !note.cached
+            && !self.watched.contains(&note.session)
+        {
+            self.wanted.insert(note.task.clone());
+            self.then = Then::Look;
+        }
+    }
+
+    async fn look(&mut self) -> Result<(), Error> {
+        for run in self.wanted.clone() {
+            let filter = RunFilter { run: Some(run), limit: 1, ..RunFilter::default() };
+            if let Some(row) = self.store.runs(filter).await?.pop() {
+                self.join(&row.started);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever begins in the middle does not see the calls that delegated before; the list of
+    /// tasks says who is still at work. Those are watched from where they are.
+    async fn find_those_at_work(&mut self) -> Result<(), Error> {
+        let mut above = if self.root.after > 0 { vec![self.root.session.clone()] } else { Vec::new() };
+        while let Some(session) = above.pop() {
+            let tasks = self.store.tasks(Some(&session)).await?;
+            for task in tasks.into_iter().filter(|task| task.status == TaskStatus::Running) {
+                let Some(child) = task.child.filter(|child| !self.watched.contains(child)) else { continue };
+                if let Some(session) = self.store.session(&child).await? {
+                    self.watch(Filter { session: child.clone(), after: session.head });
+                    above.push(child);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn next_of(mut subscription: Subscription) -> Branch {
+    async move {
+        let event = subscription.next().await;
+        (subscription, event)
+    }
+    .boxed()
+}
+
+/// How many events to go back from the beginning of a run. A session opened for this very call
+/// has its opening just before; a fork's journal before that is the one who asked, told again.
+fn before_it(started: &Event, parent: &ParentCall) -> u64 {
+    if started.session == SessionId::akin_to(parent.call.as_str()) { 2 } else { 1 }
+}

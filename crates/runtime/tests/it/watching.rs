@@ -1,0 +1,174 @@
+//! Whoever watches a session sees everybody below it: live, later, and from another process.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use rooftree_protocol::{AgentDefinition, Effect, Event, EventBody, SessionId};
+use rooftree_providers::scripted::{Call, Entry, call, say};
+use rooftree_runtime::{Filter, TreeSubscription};
+use rooftree_testkit::{House, Plan, Probe};
+use rooftree_tools::Toolset;
+use serde_json::json;
+
+/// How long a story may take in real time before it is called stuck.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn plan(entries: impl IntoIterator<Item = Entry>) -> Plan {
+    let tools = Toolset::new([Probe::open("Look", Effect::ReadOnly)]);
+    let agent = AgentDefinition::new;
+    Plan::new(entries).delegating(tools).agent(agent("helper")).agent(agent("scout"))
+}
+
+fn task(agent: &str, prompt: &str) -> Call {
+    call("Task", json!({"subagent_type": agent, "prompt": prompt}))
+}
+
+/// A lead that asks two at once, each of which looks once.
+fn two_at_once() -> Vec<Entry> {
+    vec![
+        say("").agent("lead").calls([task("helper", "dig"), task("scout", "run")]),
+        say("both are back").agent("lead"),
+        say("").agent("helper").calls([call("Look", json!({}))]),
+        say("gold").agent("helper"),
+        say("").agent("scout").calls([call("Look", json!({}))]),
+        say("clear").agent("scout"),
+    ]
+}
+
+/// Everything up to so many ends of runs.
+async fn until_ended(tree: &mut TreeSubscription, runs: usize) -> Vec<Arc<Event>> {
+    let mut seen = Vec::new();
+    let mut ended = 0;
+    let search = async {
+        while ended < runs {
+            let event = tree.next().await.unwrap();
+            ended += usize::from(matches!(event.body, EventBody::RunCompleted(_)));
+            seen.push(event);
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, search).await.is_ok(), "never saw {runs} runs end");
+    seen
+}
+
+/// The numbers of the durable events, by session.
+fn numbers(events: &[Arc<Event>]) -> BTreeMap<SessionId, Vec<u64>> {
+    let mut by_session: BTreeMap<SessionId, Vec<u64>> = BTreeMap::new();
+    for event in events {
+        by_session.entry(event.session.clone()).or_default().extend(event.id);
+    }
+    by_session
+}
+
+/// Each journal that was seen is whole, in order, without a gap.
+#[track_caller]
+fn assert_whole(events: &[Arc<Event>], sessions: usize) {
+    let numbers = numbers(events);
+    assert_eq!(numbers.len(), sessions, "{numbers:?}");
+    for (session, seen) in numbers {
+        let last = seen.last().copied().unwrap_or_default();
+        assert_eq!(seen, (1..=last).collect::<Vec<u64>>(), "{session}");
+    }
+}
+
+fn whole_tree(house: &House, session: &SessionId) -> TreeSubscription {
+    house.handle.subscribe_tree(Filter { session: session.clone(), after: 0 })
+}
+
+#[tokio::test]
+async fn children_are_seen_live_in_order_and_without_a_gap() {
+    let house = plan(two_at_once()).build();
+    let session = house.post("go").await;
+    let mut tree = whole_tree(&house, &session);
+    let seen = until_ended(&mut tree, 3).await;
+    assert_whole(&seen, 3);
+    let agents: Vec<&str> = seen.iter().map(|event| event.agent.as_str()).collect();
+    assert!(["lead", "helper", "scout"].iter().all(|agent| agents.contains(agent)), "{agents:?}");
+}
+
+#[tokio::test]
+async fn what_is_over_is_told_again_the_same_way() {
+    let house = plan(two_at_once()).build();
+    let session = house.post("go").await;
+    house.finished(&session).await;
+    let seen = until_ended(&mut whole_tree(&house, &session), 3).await;
+    assert_whole(&seen, 3);
+    for (session, numbers) in numbers(&seen) {
+        assert_eq!(numbers.len(), house.events(&session).await.len(), "all of {session}");
+    }
+}
+
+#[tokio::test]
+async fn a_tree_that_grows_in_another_process_is_seen_too() {
+    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    let mut at_work = plan(two_at_once());
+    at_work.tools = rooftree_runtime::delegation::tools::added_to(&Toolset::new([look]));
+    let house = at_work.build();
+    let onlooker = house.beside(plan([]));
+    let session = house.post("go").await;
+    let mut tree = whole_tree(&onlooker, &session);
+    // Both children are at work, and neither call has told anything yet.
+    let search = async {
+        let mut begun = 0;
+        while begun < 3 {
+            let event = tree.next().await.unwrap();
+            begun += usize::from(matches!(event.body, EventBody::RunStarted { .. }));
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, search).await.is_ok(), "the children were not found");
+    keeper.open(2);
+    until_ended(&mut tree, 3).await;
+}
+
+#[tokio::test]
+async fn those_below_those_below_belong_to_the_tree() {
+    let mut deep = plan([
+        say("").agent("lead").calls([task("helper", "dig")]),
+        say("done").agent("lead"),
+        say("").agent("helper").calls([task("scout", "run ahead")]),
+        say("gold").agent("helper"),
+        say("clear").agent("scout"),
+    ]);
+    deep.depth = Some(2);
+    let house = deep.build();
+    let session = house.post("go").await;
+    let seen = until_ended(&mut whole_tree(&house, &session), 3).await;
+    assert_whole(&seen, 3);
+    assert!(seen.iter().any(|event| event.agent == "scout"));
+}
+
+#[tokio::test]
+async fn a_watcher_who_looks_away_holds_nobody_up_and_misses_nothing_that_is_kept() {
+    let house = plan(two_at_once()).build();
+    let session = house.post("go").await;
+    let mut tree = whole_tree(&house, &session);
+    tree.next().await.unwrap();
+    assert_eq!(house.finished(&session).await.text, "both are back");
+    assert!(until_ended(&mut tree, 3).await.iter().any(|event| event.agent == "scout"));
+}
+
+#[tokio::test]
+async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
+    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    let mut plan = plan([
+        say("").agent("lead").calls([call(
+            "Task",
+            json!({"subagent_type": "helper", "prompt": "dig", "run_in_background": true}),
+        )]),
+        say("meanwhile").agent("lead"),
+        say("heard").agent("lead").matching("child_result"),
+        say("").agent("helper").calls([call("Look", json!({}))]),
+        say("gold").agent("helper"),
+    ]);
+    plan.tools = rooftree_runtime::delegation::tools::added_to(&Toolset::new([look]));
+    let house = plan.build();
+    let session = house.post("go").await;
+    house.finished(&session).await;
+    while keeper.started() < 1 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let head = house.handle.store().session(&session).await.unwrap().unwrap().head;
+    let mut tree = house.handle.subscribe_tree(Filter { session: session.clone(), after: head });
+    keeper.open(1);
+    let seen = until_ended(&mut tree, 2).await;
+    let agents: Vec<&str> = seen.iter().map(|event| event.agent.as_str()).collect();
+    assert!(agents.contains(&"helper") && agents.contains(&"lead"), "{agents:?}");
+}
