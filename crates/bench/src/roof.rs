@@ -57,6 +57,7 @@ impl Roof {
             max_cost_usd: None,
             depth: None,
             naming: Arc::new(|name: &str| name.parse()),
+            hooks: rooftree_runtime::Hooks::default(),
         });
         Ok(Self { handle: runtime.handle(), model, runtime, cwd: directory.to_owned() })
     }

@@ -58,6 +58,7 @@ impl Plan {
             max_cost_usd: wishes.max_cost.or(settings.max_cost),
             depth: None,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
+            hooks: rooftree_runtime::Hooks::default(),
         })
     }
 }

@@ -155,6 +155,7 @@ impl Plan {
             max_cost_usd: self.max_cost_usd,
             depth: self.depth,
             naming: Arc::new(|name| name.parse()),
+            hooks: rooftree_runtime::Hooks::default(),
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }
     }

@@ -20,7 +20,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
         &["caller", "inbox", "tasks"],
         &["world"],
         &["kit", "replies"],
-        &["definitions", "signals", "bus", "governor"],
+        &["definitions", "signals", "bus", "governor", "hooks"],
         &["clock", "error"],
     ],
 )];
