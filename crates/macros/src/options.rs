@@ -44,7 +44,10 @@ impl Options {
                 self.effect = Some(word);
             }
             _ => {
-                return Err(syn::Error::new(word.span(), format!("`{word}` is no option of a tool; {KNOWN}")));
+                return Err(syn::Error::new(
+                    word.span(),
+                    format!("`{word}` is no option of a tool; {KNOWN}"),
+                ));
             }
         }
         Ok(())
