@@ -61,3 +61,30 @@ pub mod __private {
 
     pub use crate::function_tool::{AsJson, AsText, FunctionTool, Spoken, failed};
 }
+
+/// Not every function can be a tool, and the compiler says why.
+///
+/// ```compile_fail
+/// /// Adds.
+/// #[rooftree::tool]
+/// fn add(a: u64) -> Result<u64, String> { Ok(a) } // a tool is an `async fn`
+/// ```
+///
+/// ```compile_fail
+/// #[rooftree::tool]
+/// async fn add(a: u64) -> Result<u64, String> { Ok(a) } // a tool needs a doc comment
+/// ```
+///
+/// ```compile_fail
+/// /// Adds.
+/// #[rooftree::tool(readonly)]
+/// async fn add(a: u64) -> Result<u64, String> { Ok(a) } // `readonly` is no option of a tool
+/// ```
+///
+/// ```compile_fail
+/// /// Adds.
+/// #[rooftree::tool]
+/// async fn add(a: &str) -> Result<String, String> { Ok(a.into()) } // a tool owns what it is given
+/// ```
+#[cfg(doctest)]
+struct RefusedTools;
