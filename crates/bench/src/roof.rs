@@ -56,6 +56,13 @@ impl Roof {
             run_timeout: None,
             max_cost_usd: None,
             depth: None,
+            verifiers: Default::default(),
+            workspaces: rooftree_runtime::workspace::Place {
+                directory: directory.join("workspaces"),
+                copy_limit_bytes: 0,
+                copy_limit_files: 0,
+            },
+            memory: rooftree_runtime::memory::Shelves::default(),
             naming: Arc::new(|name: &str| name.parse()),
             hooks: rooftree_runtime::Hooks::default(),
         });

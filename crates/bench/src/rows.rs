@@ -6,6 +6,7 @@ mod journal;
 mod list;
 mod posts;
 mod search;
+mod search_index;
 mod startup;
 mod turns;
 mod wires;
@@ -27,6 +28,7 @@ const GROUPS: &[(&str, Measure)] = &[
     ("deltas", deltas::measure),
     ("list", list::measure),
     ("search", search::measure),
+    ("search index", search_index::measure),
 ];
 
 /// Measures what is wanted, one after the other: they would disturb each other.

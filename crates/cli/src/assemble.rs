@@ -3,9 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ModelChoice, PermissionMode};
-use rooftree_runtime::{Asking, Clock, Definitions, Options, Runtime, SystemClock, delegation};
+use rooftree_runtime::{
+    Asking, Clock, Definitions, Options, Runtime, SystemClock, delegation, memory::Shelves, remember,
+    workspace::Place,
+};
 use rooftree_store::Store;
-use rooftree_tools::{Policy, Processes, Rule, Toolset};
+use rooftree_tools::{Policy, Processes, Rule, SemanticSearch, Toolset};
 
 use crate::{minds::Minds, settings::Settings};
 
@@ -30,19 +33,24 @@ pub struct Plan {
     pub minds: Minds,
     pub settings: Settings,
     pub wishes: Wishes,
+    pub search: SemanticSearch,
     pub asking: Asking,
+    /// Where agents remember what does not belong to a project.
+    pub memory: Shelves,
+    /// Where working copies of children are kept.
+    pub workspaces: Place,
 }
 
 impl Plan {
     /// A runtime with everything in it.
     pub fn start(self) -> Runtime {
-        let Self { store, minds, settings, wishes, asking } = self;
+        let Self { store, minds, settings, wishes, search, asking, memory, workspaces } = self;
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
             clock: Arc::new(SystemClock),
             catalog: minds.catalog.clone(),
-            tools: tools(&processes),
+            tools: tools(&processes, search),
             processes,
             definitions: Definitions::builtin(),
             policy: Policy {
@@ -57,6 +65,9 @@ impl Plan {
             run_timeout: wishes.timeout.or(settings.timeout).map(in_whole_seconds),
             max_cost_usd: wishes.max_cost.or(settings.max_cost),
             depth: None,
+            verifiers: Default::default(),
+            memory,
+            workspaces,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
             hooks: rooftree_runtime::Hooks::default(),
         })
@@ -64,8 +75,9 @@ impl Plan {
 }
 
 /// The tools there are.
-pub fn tools(processes: &Arc<Processes>) -> Toolset {
-    delegation::tools::added_to(&rooftree_tools::builtin(processes.clone()))
+pub fn tools(processes: &Arc<Processes>, search: SemanticSearch) -> Toolset {
+    let builtin = rooftree_tools::builtin_with(processes.clone(), search);
+    remember::added_to(&delegation::tools::added_to(&builtin))
 }
 
 /// The runtime counts whole seconds, and none of them would mean no limit.

@@ -8,6 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_runtime::{memory::Shelves, workspace::Place};
 use rooftree_store::{SqliteStore, Store};
 
 /// Options every command takes.
@@ -49,6 +50,8 @@ pub struct Environment {
     pub database: PathBuf,
     /// Where the user's settings are.
     pub settings: PathBuf,
+    /// Where indexes of what was searched are kept; they can be made again.
+    pub search_cache: PathBuf,
     /// As typed.
     pub everywhere: Everywhere,
 }
@@ -66,6 +69,7 @@ impl Environment {
             cwd,
             database: below("XDG_DATA_HOME", ".local/share")?.join("rooftree.db"),
             settings: below("XDG_CONFIG_HOME", ".config")?.join("config.toml"),
+            search_cache: below("XDG_CACHE_HOME", ".cache")?.join("search"),
             everywhere: everywhere.clone(),
         })
     }
@@ -73,6 +77,17 @@ impl Environment {
     /// Opens the database; makes it if it is not there.
     pub fn store(&self) -> Result<Arc<dyn Store>, Problem> {
         Ok(Arc::new(SqliteStore::open(&self.database).map_err(|error| error.problem())?))
+    }
+
+    /// Where agents remember what does not belong to a project.
+    pub fn memory(&self) -> Shelves {
+        Shelves { user: Some(self.database.with_file_name("agent-memory")) }
+    }
+
+    /// Where working copies of children are kept, and how large they may be where there is no git.
+    pub fn workspaces(&self) -> Place {
+        let directory = self.database.with_file_name("workspaces");
+        Place { directory, copy_limit_bytes: 500 * 1024 * 1024, copy_limit_files: 20_000 }
     }
 
     /// Whether to colour what goes to a stream that is a terminal or not.

@@ -7,6 +7,7 @@ mod arguments;
 mod assemble;
 mod commands;
 mod credentials;
+mod embeddings;
 mod environment;
 mod exit;
 mod external_agents;

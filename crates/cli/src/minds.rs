@@ -1,13 +1,13 @@
 //! The models agents can think with: every provider, with the names people use for models.
 
-use std::{fs, io::ErrorKind, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, fs, io::ErrorKind, path::PathBuf, sync::Arc};
 
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
 use rooftree_providers::{
     Catalog,
     cassette::{Names, Player, Recorder},
     catalog::{Known, Opener, Resolved},
-    external, scripted,
+    external, external_agent, scripted,
 };
 use rooftree_runtime::{Clock, SystemClock};
 
@@ -29,7 +29,9 @@ pub struct Minds {
     pub profiles: Vec<Profile>,
     pub credentials: Credentials,
     pub connections: Connections,
-    aliases: std::collections::BTreeMap<String, String>,
+    /// Agents elsewhere, by their names behind the slash.
+    pub external: BTreeMap<String, external_agent::Options>,
+    aliases: BTreeMap<String, String>,
     cwd: PathBuf,
 }
 
@@ -78,7 +80,8 @@ impl Minds {
         let catalog = catalog.fold(Catalog::default(), |catalog, (name, opener)| catalog.with(name, opener));
         let catalog = catalog.knowing(known);
         let (aliases, cwd) = (settings.aliases.clone(), environment.cwd.clone());
-        Ok(Self { catalog, profiles, credentials, connections, aliases, cwd })
+        let external = settings.external.clone();
+        Ok(Self { catalog, profiles, credentials, connections, external, aliases, cwd })
     }
 
     /// With one more provider, or another one under that name.

@@ -13,7 +13,7 @@ use rooftree_providers::openai::Dialect;
 
 pub use self::{
     built_in::key_page,
-    open::{Connections, missing_key, opener},
+    open::{Connections, missing_key, opener, secret},
     resolve::resolve,
 };
 use crate::{

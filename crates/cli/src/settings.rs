@@ -44,6 +44,8 @@ pub struct Settings {
     pub max_cost: Option<f64>,
     /// Agents elsewhere, by the names they have as models.
     pub external: BTreeMap<String, external_agent::Options>,
+    /// Who embeds texts for searches, as it was written; nobody: searches go by words alone.
+    pub embeddings: Option<String>,
     /// What people should know about these settings.
     pub remarks: Vec<String>,
 }
@@ -87,6 +89,11 @@ impl Settings {
         if !project.external.is_empty() {
             self.remarks.push(format!(
                 "external in {here} is ignored: a project cannot decide who is told what you say"
+            ));
+        }
+        if project.embeddings.is_some() {
+            self.remarks.push(format!(
+                "search.embeddings in {here} is ignored: a project cannot decide who reads your files"
             ));
         }
         self.deny.extend(project.deny);
@@ -139,6 +146,7 @@ mod tests {
         let project = settings(
             "model = 'scripted/x.toml'\n[permission]\nmode = 'bypass'\nallow = ['Bash']\ndeny = ['Write']\n\
              [limits]\nmax_turns = 99\ntimeout = '1m'\n\
+             [search]\nembeddings = 'a/b'\n\
              [external.a]\ninput_url = 'http://a.test'\nsecret_env = 'S'",
         );
         let both = user.narrowed_by(project, Path::new("p"));
@@ -148,7 +156,8 @@ mod tests {
         assert_eq!((both.max_turns, both.timeout), (Some(10), Some(Duration::from_secs(60))));
         assert_eq!(both.model.unwrap(), "scripted/x.toml");
         assert!(both.external.is_empty());
-        assert_eq!(both.remarks.len(), 3);
+        assert_eq!(both.embeddings, None);
+        assert_eq!(both.remarks.len(), 4);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::{collections::BTreeMap, ffi::OsString};
 pub struct Environment {
     /// Names that are passed on although they look like secrets.
     pub keep: Vec<String>,
+    /// Names that begin like one of these are not passed on: they would bend what the program does.
+    pub without: Vec<String>,
     /// Variables set on top.
     pub set: BTreeMap<String, String>,
 }
@@ -23,7 +25,10 @@ impl Environment {
         &self,
         inherited: impl Iterator<Item = (OsString, OsString)>,
     ) -> BTreeMap<OsString, OsString> {
-        let is_passed_on = |name: &str| !looks_secret(name) || self.keep.iter().any(|kept| kept == name);
+        let is_passed_on = |name: &str| {
+            !self.without.iter().any(|beginning| name.starts_with(beginning.as_str()))
+                && (!looks_secret(name) || self.keep.iter().any(|kept| kept == name))
+        };
         let mut variables: BTreeMap<OsString, OsString> =
             inherited.filter(|(name, _)| is_passed_on(&name.to_string_lossy())).collect();
         variables.extend(self.set.iter().map(|(name, value)| (name.into(), value.into())));
@@ -64,6 +69,18 @@ mod tests {
             let variables = environment.resolve([(name.into(), "x".into())].into_iter());
             assert_eq!(variables.len() == 1, is_there, "{name}");
         }
+    }
+
+    #[test]
+    fn what_would_bend_the_program_is_left_out_and_can_still_be_set() {
+        let environment = Environment { without: vec!["GIT_".to_owned()], ..Environment::default() };
+        let environment = environment.with("GIT_INDEX_FILE", "ours");
+        let inherited = [("GIT_DIR", "theirs"), ("GIT_INDEX_FILE", "theirs"), ("HOME", "/home")];
+        let variables =
+            environment.resolve(inherited.into_iter().map(|(name, value)| (name.into(), value.into())));
+        let names: Vec<_> = variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
+        assert_eq!(names, ["GIT_INDEX_FILE", "HOME"]);
+        assert_eq!(variables.get(&OsString::from("GIT_INDEX_FILE")), Some(&OsString::from("ours")));
     }
 
     #[test]

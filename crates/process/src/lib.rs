@@ -8,19 +8,26 @@
 //! it even after they changed group, session and parent. A child that also cleared its
 //! environment is found only while its parents live; a sandbox is what catches that one.
 
+mod child;
+mod clone;
+mod ending;
 mod environment;
 mod kept;
 mod kill;
+mod plan;
 mod process;
+mod request;
 mod spawn;
 mod spawner;
 mod tree;
 
+pub use ending::Ending;
 pub use environment::Environment;
 pub use kept::Kept;
 pub use kill::{kill_group, sweep};
-pub use process::{Bounds, Ending, Finished, Process, Streamed};
-pub use spawn::{Input, Spawn, spawn, spawn_streamed};
+pub use process::{Bounds, Finished, Process, Streamed};
+pub use request::{Input, Spawn};
+pub use spawn::{spawn, spawn_streamed};
 pub use tree::{Identity, is_alive};
 
 /// What can go wrong when a program is started.

@@ -2,17 +2,16 @@
 
 mod streamed;
 
-use std::{os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
+use std::time::Duration;
 
 use tokio::{
     io::AsyncReadExt,
     net::unix::pipe,
-    process::Child,
     time::{Instant, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Identity, Kept, kill};
+use crate::{Ending, Identity, Kept, child::Child, kill};
 
 pub use streamed::Streamed;
 
@@ -36,19 +35,6 @@ pub struct Bounds {
     pub time: Option<Duration>,
     /// How many bytes of its output are kept, half from each end.
     pub output: usize,
-}
-
-/// How a program ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// By itself, with this code.
-    Exited(i32),
-    /// By a signal from elsewhere.
-    Signalled(i32),
-    /// Its time was over and it was killed.
-    TimedOut,
-    /// It was stopped on request.
-    Cancelled,
 }
 
 /// A program that ended, and what it wrote.
@@ -105,7 +91,7 @@ impl Process {
                 () = cancel.cancelled() => return Ending::Cancelled,
                 () = sleep_until(deadline) => return Ending::TimedOut,
                 // Before the output: a flood from a descendant must not hide the leader's end.
-                status = self.child.wait() => return status.map_or(Ending::Signalled(0), ending_of),
+                ending = self.child.wait() => return ending,
                 read = self.output.read(&mut buffer), if is_open => {
                     let bytes = read.ok().and_then(|length| buffer.get(..length)).unwrap_or_default();
                     is_open = !bytes.is_empty();
@@ -151,12 +137,5 @@ impl Drop for Process {
         if !self.is_ended {
             kill::kill_tree(self.identity, &self.mark);
         }
-    }
-}
-
-fn ending_of(status: ExitStatus) -> Ending {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Ending::Exited(code),
-        (None, signal) => Ending::Signalled(signal.unwrap_or(0)),
     }
 }

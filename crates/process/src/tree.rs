@@ -2,7 +2,7 @@
 //!
 //! A process is known by its number and the moment it started, because numbers are reused.
 
-use std::{fs, path::Path};
+use std::{fs, io::Read, path::Path};
 
 use nix::unistd::Pid;
 
@@ -49,8 +49,10 @@ pub(crate) struct Seen {
 
 /// Reads one process; none if there is no such process.
 pub(crate) fn look_at(pid: i32) -> Option<Seen> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
+    // One read is enough: the kernel makes the line whole, and it is never as long as this.
+    let mut line = [0; 1024];
+    let length = fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
+    let stat = String::from_utf8_lossy(line.get(..length)?);
     // The name may contain anything, also spaces and parentheses: fields begin after its last one.
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_whitespace().collect();

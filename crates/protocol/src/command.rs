@@ -72,6 +72,9 @@ pub enum Command {
         /// What to call the new session.
         #[serde(default)]
         name: Option<String>,
+        /// Whose conversation it becomes; the same agent's if absent.
+        #[serde(default)]
+        agent: Option<String>,
     },
     /// Answer a question about a tool call.
     Permit {

@@ -138,6 +138,26 @@ impl Default for McpServer {
     }
 }
 
+/// One way to check an agent's work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Verifier {
+    /// A command that says it with its exit code.
+    Command {
+        /// What is run by the shell.
+        command: String,
+        /// Seconds it may take.
+        timeout_secs: u64,
+        /// Whether zero means that the work is good; otherwise anything else does.
+        pass_on_exit_0: bool,
+    },
+    /// A model that judges.
+    Judge {
+        /// What it is asked.
+        prompt: String,
+    },
+}
+
 /// Whether an agent gets a working copy of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

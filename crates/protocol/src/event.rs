@@ -108,6 +108,9 @@ pub enum EventBody {
         #[serde(rename = "for")]
         reason: WaitReason,
     },
+    /// The work of the run was checked.
+    #[serde(rename = "run.verified")]
+    RunVerified(Verdict),
     /// The run ended. The only terminal event there is.
     #[serde(rename = "run.completed")]
     RunCompleted(RunEnd),
@@ -259,6 +262,7 @@ impl EventBody {
             Self::RunStarted { .. } => "run.started",
             Self::RunWaiting { .. } => "run.waiting",
             Self::RunResumed { .. } => "run.resumed",
+            Self::RunVerified(_) => "run.verified",
             Self::RunCompleted(_) => "run.completed",
             Self::MessageUser { .. } => "message.user",
             Self::MessageDelta { .. } => "message.delta",
@@ -289,6 +293,32 @@ impl EventBody {
                 | Self::ContextUsage { .. }
         )
     }
+}
+
+/// What the verifiers of an agent found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// How often the work of this run has been checked, this time included.
+    pub attempt: u32,
+    /// Whether all of them found it good.
+    pub passed: bool,
+    /// Whether the work is given back.
+    pub again: bool,
+    /// What each of them said.
+    pub reports: Vec<Report>,
+    /// What judging cost.
+    pub usage: Usage,
+}
+
+/// What one verifier said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// Which one.
+    pub name: String,
+    /// Whether it found the work good.
+    pub passed: bool,
+    /// In its words.
+    pub said: String,
 }
 
 /// How a context was made smaller.
@@ -379,6 +409,9 @@ pub struct RunEnd {
     /// What the runs it delegated to cost, not in `usage`.
     #[serde(default)]
     pub delegated: Usage,
+    /// What it changed in a working copy of its own, which is still to be brought in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Box<WorkspaceNote>>,
     /// Whether what it says it did was checked, and found to be so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
@@ -388,6 +421,23 @@ pub struct RunEnd {
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Problem>,
+}
+
+/// What a run changed in a working copy of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspaceNote {
+    /// Where the copy is.
+    pub root: PathBuf,
+    /// The branch its work is on, if there is git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit it started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// What changed, to read; or why that cannot be said.
+    pub diffstat: String,
+    /// The files that changed.
+    pub files: Vec<PathBuf>,
 }
 
 /// A call that was refused.
@@ -516,6 +566,9 @@ pub struct TaskNote {
     /// What it cost, with everything it delegated, if it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// US dollars set aside for it while it is at work, if money is bounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// Whether the answer is one that was given before to the same question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,

@@ -21,7 +21,9 @@ pub mod tool_call;
 pub mod usage;
 
 pub use command::{Address, Answer, Command, Delivery, PermissionDecision, PermissionScope};
-pub use definition::{AgentDefinition, Dialect, Example, Isolation, Level, McpServer, Memory, Source, UseAs};
+pub use definition::{
+    AgentDefinition, Dialect, Example, Isolation, Level, McpServer, Memory, Source, UseAs, Verifier,
+};
 pub use error::{ErrorCode, Problem};
 pub use event::{Event, EventBody, RunStatus};
 pub use ids::{BlobId, CallId, MessageId, PermissionId, ProcessId, RunId, SessionId};

@@ -5,6 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{ModelChoice, ParentCall, PermissionMode, RunId, SessionId, run::RunMode};
 
@@ -38,9 +39,9 @@ pub struct Mandate {
     /// US dollars it may cost, if that is bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
-    /// US dollars everything below the root may cost together, if that is bounded.
+    /// The working copy it was given, as the runtime describes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub root_cost_usd: Option<f64>,
+    pub workspace: Option<Value>,
     /// How thorough it should be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thoroughness: Option<Thoroughness>,

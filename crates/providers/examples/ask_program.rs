@@ -55,6 +55,10 @@ fn request(messages: Vec<Arc<ModelMessage>>) -> io::Result<Request> {
         media: Media::default(),
         session: SessionId::from_entropy(1),
         attempt: 0,
-        workplace: Arc::new(Workplace { directory: env::current_dir()?, mode: PermissionMode::Auto }),
+        workplace: Arc::new(Workplace {
+            directory: env::current_dir()?,
+            mode: PermissionMode::Auto,
+            ..Workplace::default()
+        }),
     })
 }

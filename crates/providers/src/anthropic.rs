@@ -14,8 +14,10 @@ use std::sync::Arc;
 
 use crate::{
     Error, Model, Provider, ReplyStream, Request,
+    bounds::Bounds,
     catalog::Opener,
     http::{self, Client, Post, Secret, exchange},
+    tool_names::Rule,
 };
 
 /// Where the vendor serves it.
@@ -23,6 +25,9 @@ pub const BASE_URL: &str = "https://api.anthropic.com";
 
 /// The version of the wire that is spoken here.
 const VERSION: &str = "2023-06-01";
+
+/// What the vendor takes.
+const BOUNDS: Bounds = Bounds { names: Rule::USUAL, bytes: 32_000_000 };
 
 /// How to reach the wire.
 #[derive(Clone, Debug)]
@@ -56,7 +61,8 @@ pub enum KeyScheme {
 /// How the catalog finds models on this wire.
 pub fn opener(options: Options) -> Opener {
     Arc::new(move |choice| {
-        if options.key.reveal().is_none() {
+        // Whoever else speaks this wire may not want a key.
+        if options.key.reveal().is_none() && options.base_url == BASE_URL {
             return Err(http::missing_key(&choice.provider, "ANTHROPIC_API_KEY"));
         }
         let provider =
@@ -75,19 +81,20 @@ struct Anthropic {
 impl Provider for Anthropic {
     fn stream(&self, request: Request) -> ReplyStream {
         let Options { key, scheme, base_url, client } = &self.options;
-        let Some(key) = key.reveal() else {
+        let key = key.reveal();
+        if key.is_none() && base_url == BASE_URL {
             return exchange::failed(Error::Unauthorized("there is no key any more".into()));
+        }
+        let post = Post::to(http::join(base_url, "/v1/messages")).header("anthropic-version", VERSION);
+        let post = match (key, scheme) {
+            (None, _) => post,
+            (Some(key), KeyScheme::ApiKey) => post.secret("x-api-key", key),
+            (Some(key), KeyScheme::Bearer) => post.secret("authorization", format!("Bearer {key}")),
         };
-        let (body, dropped) = match body::spell(&request, &self.name) {
-            Ok(spelled) => spelled,
-            Err(error) => return exchange::failed(error),
-        };
-        let post =
-            Post::json(http::join(base_url, "/v1/messages"), body).header("anthropic-version", VERSION);
-        let post = match scheme {
-            KeyScheme::ApiKey => post.secret("x-api-key", key),
-            KeyScheme::Bearer => post.secret("authorization", format!("Bearer {key}")),
-        };
-        exchange::stream(client.clone(), post, decode::Answer::new(self.name.clone(), dropped))
+        let spell = |request: &Request| body::spell(request, &self.name);
+        BOUNDS.ask(request, spell, |(body, dropped)| {
+            let answer = decode::Answer::new(self.name.clone(), dropped);
+            exchange::stream(client.clone(), post.body(body), answer)
+        })
     }
 }

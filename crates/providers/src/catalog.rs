@@ -2,16 +2,18 @@
 
 mod facts;
 mod known;
+mod profile;
 mod resolve;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem, Usage};
 
-use crate::Provider;
+use crate::{Provider, lean::Lean};
 
 pub use facts::{Facts, LongPrice, Price, Tier};
 pub use known::Known;
+pub use profile::Profile;
 pub use resolve::Resolved;
 
 /// A model ready to be asked.
@@ -44,6 +46,9 @@ impl Model {
         self.window = self.window.or(facts.window);
         self.output = self.output.or(facts.output);
         self.price = self.price.or_else(|| facts.price.clone());
+        if facts.asked() == Profile::Lean {
+            self.provider = Arc::new(Lean::new(self.provider, self.window));
+        }
         self
     }
 }

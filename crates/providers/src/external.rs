@@ -17,6 +17,7 @@ mod pi;
 mod play;
 mod program;
 mod prompt;
+mod rule;
 mod start;
 mod title;
 
@@ -25,7 +26,7 @@ use std::{ffi::OsString, sync::Arc, time::Duration};
 use rooftree_process::Environment;
 use rooftree_protocol::{ErrorCode, Problem};
 
-use crate::{Model, Provider, ReplyStream, Request, catalog::Opener};
+use crate::{Model, Provider, ReplyStream, Request, Workplace, catalog::Opener};
 
 pub use grant::Grant;
 pub use program::{CLAUDE, CODEX, PI, Program};
@@ -75,6 +76,10 @@ impl External {
 impl Provider for External {
     fn stream(&self, request: Request) -> ReplyStream {
         play::play(self.program, Arc::clone(&self.options), request)
+    }
+
+    fn unenforced(&self, tools: &[&str], workplace: &Workplace) -> Vec<String> {
+        self.program.grant(tools, workplace).unenforced
     }
 }
 

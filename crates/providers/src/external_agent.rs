@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
 
 use crate::{
-    Model, Provider, ReplyStream, Request,
+    Model, Provider, ReplyStream, Request, Workplace,
     catalog::Opener,
     http::{self, Client, Secret},
 };
@@ -125,5 +125,9 @@ impl Provider for ExternalAgent {
         };
         let client = self.client.clone().with_timeouts(waits);
         exchange::stream(Self { client, ..self.clone() }, request)
+    }
+
+    fn unenforced(&self, _: &[&str], _: &Workplace) -> Vec<String> {
+        vec!["it is an agent elsewhere: what it does by itself is neither seen nor limited here".to_owned()]
     }
 }

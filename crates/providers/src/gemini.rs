@@ -1,5 +1,7 @@
 //! Google's Gemini wire: `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse`.
 //!
+//! The version is `v1beta`, where all of the wire is served, unless the base URL names another one.
+//!
 //! The vendor signs parts of any kind, and wants the signatures back where they were. A signed
 //! thought keeps its signature itself; before any other signed part stands an opaque item with
 //! nothing but the signature (`signature.rs`).
@@ -16,19 +18,27 @@ use std::sync::Arc;
 
 use crate::{
     Error, Model, Provider, ReplyStream, Request,
+    bounds::Bounds,
     catalog::Opener,
-    http::{self, Client, Post, Secret, exchange},
+    http::{Client, Post, Secret, exchange, missing_key},
+    tool_names::Rule,
 };
 
 /// Where the vendor serves it.
 pub const BASE_URL: &str = "https://generativelanguage.googleapis.com";
+
+/// The version that is asked for if the base URL names none.
+const VERSION: &str = "v1beta";
+
+/// What the vendor takes.
+const BOUNDS: Bounds = Bounds { names: Rule { begins_with_any: false, ..Rule::USUAL }, bytes: 20_000_000 };
 
 /// How to reach the wire.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The key.
     pub key: Secret,
-    /// Where it is served, with or without `/v1beta`.
+    /// Where it is served, with or without a version such as `/v1beta`.
     pub base_url: String,
     /// Connections and waits.
     pub client: Client,
@@ -44,8 +54,9 @@ impl Options {
 /// How the catalog finds models on this wire.
 pub fn opener(options: Options) -> Opener {
     Arc::new(move |choice| {
-        if options.key.reveal().is_none() {
-            return Err(http::missing_key(&choice.provider, "GEMINI_API_KEY"));
+        // Whoever else speaks this wire may not want a key.
+        if options.key.reveal().is_none() && options.base_url == BASE_URL {
+            return Err(missing_key(&choice.provider, "GEMINI_API_KEY"));
         }
         let provider = Arc::new(Gemini { name: choice.provider.as_str().into(), options: options.clone() });
         Ok(Model::new(choice, provider))
@@ -62,22 +73,26 @@ struct Gemini {
 impl Provider for Gemini {
     fn stream(&self, request: Request) -> ReplyStream {
         let Options { key, base_url, client } = &self.options;
-        let Some(key) = key.reveal() else {
+        let key = key.reveal();
+        if key.is_none() && base_url == BASE_URL {
             return exchange::failed(Error::Unauthorized("there is no key any more".into()));
+        }
+        let post = Post::to(url(base_url, &request.model));
+        let post = match key {
+            // In a header, not in the query: URLs end up in logs.
+            Some(key) => post.secret("x-goog-api-key", key),
+            None => post,
         };
-        let (body, dropped) = match body::spell(&request, &self.name) {
-            Ok(spelled) => spelled,
-            Err(error) => return exchange::failed(error),
-        };
-        // In a header, not in the query: URLs end up in logs.
-        let post =
-            Post::json(http::join(base_url, &path(&request.model)), body).secret("x-goog-api-key", key);
-        exchange::stream(client.clone(), post, decode::Answer::new(self.name.clone(), dropped))
+        let spell = |request: &Request| body::spell(request, &self.name);
+        BOUNDS.ask(request, spell, |(body, dropped)| {
+            let answer = decode::Answer::new(self.name.clone(), dropped);
+            exchange::stream(client.clone(), post.body(body), answer)
+        })
     }
 }
 
 /// Where a model answers. A name with a slash says itself what kind of model it is.
-fn path(model: &str) -> String {
+fn url(base_url: &str, model: &str) -> String {
     let plain: String = model
         .chars()
         .map(|letter| match letter {
@@ -86,7 +101,18 @@ fn path(model: &str) -> String {
         })
         .collect();
     let kind = if plain.contains('/') { "" } else { "models/" };
-    format!("/v1beta/{kind}{plain}:streamGenerateContent?alt=sse")
+    let base = base_url.trim().trim_end_matches('/');
+    let base = match base.rsplit('/').next().is_some_and(is_version) {
+        true => base.to_owned(),
+        false => format!("{base}/{VERSION}"),
+    };
+    format!("{base}/{kind}{plain}:streamGenerateContent?alt=sse")
+}
+
+/// Whether the last part of a base URL is a version: `v1`, `v1beta`, `v1alpha`.
+fn is_version(segment: &str) -> bool {
+    let behind = segment.strip_prefix('v').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    behind.is_some_and(|rest| rest.len() + 1 < segment.len() && ["", "alpha", "beta"].contains(&rest))
 }
 
 #[cfg(test)]
@@ -101,7 +127,22 @@ mod tests {
             ("tunedModels/mine", "tunedModels/mine"),
             ("a?b#c", "models/a-b-c"),
         ] {
-            assert_eq!(path(model), format!("/v1beta/{place}{end}"));
+            assert_eq!(url("https://a.test", model), format!("https://a.test/v1beta/{place}{end}"));
+        }
+    }
+
+    #[test]
+    fn the_base_url_may_name_the_version() {
+        for (base, place) in [
+            ("https://a.test", "https://a.test/v1beta"),
+            (" https://a.test/ ", "https://a.test/v1beta"),
+            ("https://a.test/v1", "https://a.test/v1"),
+            ("https://a.test/v1beta/", "https://a.test/v1beta"),
+            ("https://a.test/v1alpha", "https://a.test/v1alpha"),
+            ("https://a.test/v", "https://a.test/v/v1beta"),
+            ("https://a.test/video", "https://a.test/video/v1beta"),
+        ] {
+            assert!(url(base, "m").starts_with(&format!("{place}/models/m:")), "{base}: {}", url(base, "m"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Shows the parts of a message to a model: text as it is, images as base64, the rest in words.
+//! Shows the parts of a message to a model: text as it is, images and documents as base64, the rest in words.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rooftree_protocol::Part;
@@ -12,35 +12,96 @@ pub(crate) enum Shown<'a> {
     Text(&'a str),
     /// An image.
     Image { media_type: &'a str, base64: String },
+    /// A document that keeps its pages.
+    Document { name: &'a str, media_type: &'a str, base64: String },
     /// What stands for something that cannot be sent.
     Words(String),
 }
 
-/// The images a wire takes. One it refuses would make it refuse every later turn as well.
-pub(crate) struct Images {
-    /// Their media types.
-    pub(crate) kinds: &'static [&'static str],
-    /// Bytes of one, before base64.
-    pub(crate) bytes: usize,
+/// What a wire takes besides text. One thing it refuses would make it refuse every later turn as well.
+#[derive(Clone, Copy)]
+pub(crate) struct Takes {
+    /// Media types of images.
+    pub(crate) images: &'static [&'static str],
+    /// Bytes of an image, before base64.
+    pub(crate) image_bytes: usize,
+    /// Media types of documents.
+    pub(crate) documents: &'static [&'static str],
+    /// Bytes of a document, before base64.
+    pub(crate) document_bytes: usize,
 }
 
-/// Shows a part to a model that takes these images.
-pub(crate) fn show<'a>(part: &'a Part, media: &Media, images: &Images) -> Shown<'a> {
+/// Documents of wires that take any.
+pub(crate) const PDF: &[&str] = &["application/pdf"];
+
+/// Bytes of a text file that is given as text. What is longer is for tools to page through.
+const TEXT_BYTES: usize = 64 * 1024;
+
+/// Whether some model could see more of a part than its name, so that its bytes are worth having.
+pub fn may_be_shown(part: &Part) -> bool {
+    match part {
+        Part::Text { .. } => false,
+        Part::Image { .. } => true,
+        Part::File { media_type, bytes, .. } => {
+            PDF.contains(&media_type.as_str()) || *bytes <= TEXT_BYTES as u64
+        }
+    }
+}
+
+/// Shows a part to a model on a wire that takes this.
+pub(crate) fn show<'a>(part: &'a Part, media: &Media, takes: &Takes) -> Shown<'a> {
     match part {
         Part::Text { text } => Shown::Text(text),
         Part::Image { blob, media_type, bytes } => {
             let why = match media.get(blob) {
                 None => "no longer there",
-                Some(_) if !images.kinds.contains(&media_type.as_str()) => "not a kind you can see",
-                Some(content) if content.len() > images.bytes => "too large for you to see",
+                Some(_) if !takes.images.contains(&media_type.as_str()) => "not a kind you can see",
+                Some(content) if content.len() > takes.image_bytes => "too large for you to see",
                 Some(content) => return Shown::Image { media_type, base64: STANDARD.encode(content) },
             };
             Shown::Words(format!("[image, {media_type}, {bytes} bytes: {why}]"))
         }
-        Part::File { name, media_type, bytes, .. } => {
-            Shown::Words(format!("[file {name}, {media_type}, {bytes} bytes]"))
+        Part::File { blob, name, media_type, bytes } => {
+            let content = media.get(blob).map(AsRef::as_ref);
+            if let Some(text) = content.and_then(text_of) {
+                return Shown::Words(format!(
+                    "<file name=\"{}\">\n{}\n</file>",
+                    name.replace('"', "'"),
+                    quoted(text)
+                ));
+            }
+            let why = match content {
+                None => "not shown",
+                Some(_) if !takes.documents.contains(&media_type.as_str()) => "not a kind you can see",
+                Some(content) if content.len() > takes.document_bytes => "too large for you to see",
+                Some(content) => {
+                    return Shown::Document { name, media_type, base64: STANDARD.encode(content) };
+                }
+            };
+            Shown::Words(format!("[file {name}, {media_type}, {bytes} bytes: {why}]"))
         }
     }
+}
+
+/// The words of a file that is short and nothing but text.
+fn text_of(content: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(content.get(..TEXT_BYTES.min(content.len()))?).ok()?;
+    (content.len() <= TEXT_BYTES && !text.contains('\0')).then(|| text.trim_end_matches('\n'))
+}
+
+/// A file's words, so that they can neither end the quotation nor speak as the system does.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len());
+    for (at, letter) in text.char_indices() {
+        let name = text.get(at + 1..).unwrap_or_default();
+        let name = name.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
+        let is_tag = |tag: &str| name.get(..tag.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(tag));
+        match letter {
+            '<' if is_tag("file") || is_tag("system_message") => quoted.push_str("&lt;"),
+            other => quoted.push(other),
+        }
+    }
+    quoted
 }
 
 /// What of a conversation a model does not get, each thing once, in words for people.
@@ -80,13 +141,13 @@ mod tests {
         let image =
             |media_type: &str| Part::Image { blob: blob.clone(), media_type: media_type.into(), bytes: 3 };
         let media: Media = Arc::new(HashMap::from([(blob.clone(), Arc::from(*b"abc"))]));
-        let images = Images { kinds: &["image/png"], bytes: 3 };
+        let images = Takes { images: &["image/png"], image_bytes: 3, documents: PDF, document_bytes: 3 };
         let png = image("image/png");
         assert_eq!(
             show(&png, &media, &images),
             Shown::Image { media_type: "image/png", base64: "YWJj".into() }
         );
-        let small = Images { kinds: images.kinds, bytes: 2 };
+        let small = Takes { image_bytes: 2, ..images };
         for (part, media, images, why) in [
             (&image("image/tiff"), &media, &images, "not a kind"),
             (&png, &Media::default(), &images, "no longer there"),
@@ -95,5 +156,28 @@ mod tests {
             let Shown::Words(words) = show(part, media, images) else { panic!("{part:?}") };
             assert!(words.starts_with("[image, image/") && words.contains(why), "{words}");
         }
+    }
+
+    #[test]
+    fn a_file_is_a_document_its_words_or_a_sentence() {
+        let show_file = |content: &'static [u8], media_type: &str, documents| {
+            let blob = BlobId::from_digest(b"x");
+            let media: Media = Arc::new(HashMap::from([(blob.clone(), Arc::from(content))]));
+            let part = Part::File { blob, name: "a.x".into(), media_type: media_type.into(), bytes: 3 };
+            let takes = Takes { images: &[], image_bytes: 0, documents, document_bytes: 9 };
+            match show(&part, &media, &takes) {
+                Shown::Document { name, base64, .. } => format!("{name}={base64}"),
+                Shown::Words(words) => words,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(show_file(b"\xff\xfe\xfd", "application/pdf", PDF), "a.x=//79");
+        assert!(show_file(b"\xff\xfe\xfd", "application/pdf", &[]).contains("not a kind"));
+        assert!(show_file(&[0xff; 10], "application/pdf", PDF).contains("too large"));
+        assert!(show_file(b"a\0b", "text/plain", PDF).starts_with("[file a.x, text/plain"));
+        assert_eq!(
+            show_file(b"a <b></FILE>\n< system_message>\n", "text/plain", &[]),
+            "<file name=\"a.x\">\na <b>&lt;/FILE>\n&lt; system_message>\n</file>"
+        );
     }
 }

@@ -10,10 +10,17 @@ pub mod responses;
 
 use rooftree_protocol::{ModelChoice, Problem};
 
-use crate::http::{Post, Secret, missing_key};
+use crate::{
+    bounds::Bounds,
+    http::{Post, Secret, missing_key},
+    tool_names::Rule,
+};
 
 pub use chat::{Chat, Dialect};
 pub use responses::Responses;
+
+/// What OpenAI takes.
+const BOUNDS: Bounds = Bounds { names: Rule::USUAL, bytes: 50_000_000 };
 
 /// Where OpenAI itself is.
 pub const BASE_URL: &str = "https://api.openai.com/v1";

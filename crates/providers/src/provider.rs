@@ -2,7 +2,7 @@
 
 use futures::stream::BoxStream;
 
-use crate::{Chunk, Error, Request};
+use crate::{Chunk, Error, Request, Workplace};
 
 /// What a provider gives back: chunks as they come, the last one a whole reply.
 pub type ReplyStream = BoxStream<'static, Result<Chunk, Error>>;
@@ -17,4 +17,14 @@ pub type ReplyStream = BoxStream<'static, Result<Chunk, Error>>;
 pub trait Provider: Send + Sync {
     /// Starts answering.
     fn stream(&self, request: Request) -> ReplyStream;
+
+    /// What a model that acts by itself may do beyond these tools (canonical names) at this workplace,
+    /// in words for people. Nothing for models whose calls are made by the runtime, which checks each.
+    ///
+    /// Asked before a run starts, and by whoever shows what an agent may do: an agent that is meant
+    /// to be strict does not start if there is anything.
+    fn unenforced(&self, tools: &[&str], workplace: &Workplace) -> Vec<String> {
+        let _ = (tools, workplace);
+        Vec::new()
+    }
 }

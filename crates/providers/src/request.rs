@@ -45,6 +45,17 @@ pub struct Workplace {
     pub directory: PathBuf,
     /// What may happen without asking. A program cannot ask, so it gets nothing beyond this.
     pub mode: PermissionMode,
+    /// What is allowed or refused whatever the mode says.
+    pub rules: Rules,
+}
+
+/// Rules about calls, as people write them: `Tool` or `Tool(subject)`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Calls that need no question.
+    pub allow: Vec<String>,
+    /// Calls that are refused in every mode.
+    pub deny: Vec<String>,
 }
 
 /// The bytes behind the images of a conversation. What is missing is described in words instead.

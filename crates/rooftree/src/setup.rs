@@ -1,9 +1,11 @@
 //! Everything a query and a long-lived runtime are told in the same words, and what is made of it.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use rooftree_protocol::{ErrorCode, ModelChoice, PermissionMode, Problem, Scope};
-use rooftree_runtime::{Asking, Clock, Definitions, Options, SystemClock, delegation};
+use rooftree_runtime::{
+    Asking, Clock, Definitions, Options, SystemClock, delegation, memory::Shelves, workspace,
+};
 use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::{Policy, Processes, Rule, Tool, Toolset, toolset::Found};
 use tempfile::TempDir;
@@ -15,6 +17,10 @@ use crate::{
     models::{Added, Models},
     roof::Roof,
 };
+
+/// How much of a directory that is no repository is copied for a child that writes.
+const COPY_BYTES: u64 = 500 * 1024 * 1024;
+const COPY_FILES: u64 = 20_000;
 
 /// What was asked for so far. Mistakes are told when it starts, not when they are made.
 pub(crate) struct Setup {
@@ -95,6 +101,7 @@ impl Setup {
         let default_model = self.default_model(&models, &definitions)?;
         let fallbacks = self.fallbacks.iter().map(|name| models.resolve(name)).collect::<Result<_, _>>()?;
         let policy = Policy { mode: self.mode, allow: rules(&self.allow)?, deny: rules(&self.deny)? };
+        let workspaces = self.store.workspaces();
         let (store, place) = self.store.open()?;
         let (hooks, line) = self.listeners.connect();
         let asking = if self.listeners.approver.is_some() { Asking::Client } else { self.asking };
@@ -114,6 +121,9 @@ impl Setup {
             run_timeout: self.timeout,
             max_cost_usd: self.max_cost,
             depth: self.max_depth,
+            memory: Shelves::default(),
+            workspaces,
+            verifiers: BTreeMap::new(),
             naming: Arc::new(move |name| naming.resolve(name)),
             hooks,
         };
@@ -163,6 +173,18 @@ impl Setup {
 }
 
 impl Place {
+    /// Where working copies of children are. Beside a file; never in a directory that goes when the
+    /// work is done, because a copy may hold work nobody has taken over.
+    fn workspaces(&self) -> workspace::Place {
+        let directory = match self {
+            Self::File(file) => {
+                std::path::absolute(file).unwrap_or_else(|_| file.clone()).with_file_name("workspaces")
+            }
+            Self::Temporary | Self::Given(_) => std::env::temp_dir().join("rooftree-workspaces"),
+        };
+        workspace::Place { directory, copy_limit_bytes: COPY_BYTES, copy_limit_files: COPY_FILES }
+    }
+
     fn open(self) -> Result<(Arc<dyn Store>, Option<TempDir>)> {
         match self {
             Self::Given(store) => Ok((store, None)),

@@ -15,16 +15,18 @@ mod limits;
 mod listen;
 mod patience;
 mod permission;
-mod prompt;
+pub(crate) mod prompt;
 mod recovery;
 mod result;
 mod run;
 mod run_view;
 mod settle;
+mod strict;
 mod take;
 pub(crate) mod task;
 #[cfg(test)]
 mod testing;
+mod verify;
 mod window;
 pub(crate) mod wording;
 
@@ -39,7 +41,7 @@ use rooftree_store::{ClaimOutcome, Claimed};
 use rooftree_tools::{Policy, Rule, tool::FileViews};
 
 use self::{
-    decide::Room,
+    decide::{Checking, Room},
     history::History,
     journal::{Commit, Journal},
     window::Window,
@@ -352,6 +354,11 @@ impl Agent {
             0 => Room::Plenty,
             refusals => Room::None(refusals),
         }
+    }
+
+    /// Whether somebody checks the work when it is done.
+    fn checking(&self) -> Checking {
+        if self.kit.verifiers.is_empty() { Checking::No } else { Checking::Wanted }
     }
 
     /// The provider called the question too long; it may have said how much it takes.

@@ -6,7 +6,10 @@
 
 mod answer;
 mod bounds;
+mod cache;
+mod dialect;
 mod inherit;
+mod isolation;
 mod request;
 mod target;
 pub mod tools;
@@ -15,10 +18,12 @@ mod wait;
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Message, MessageId, Origin, Part, RunId, SessionId, event::RunMode, event::TaskNote,
+    Mandate, Message, MessageId, Origin, Part, RunId, SessionId,
+    event::{RunEnd, RunMode, TaskNote},
 };
 use rooftree_store::{NewSessionRow, Post, TaskRow, TaskStatus};
 use rooftree_tools::{ToolContext, ToolOutput};
+use serde_json::{Map, Value};
 
 use self::{
     answer::Failure,
@@ -41,6 +46,8 @@ struct Asked {
     is_new: bool,
     /// Whether the same call has asked before, in the life of a process that is gone.
     is_repeated: bool,
+    /// US dollars set aside for it.
+    share: Option<f64>,
 }
 
 /// Asks, and waits for the answer unless it is to come later.
@@ -48,12 +55,18 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
     let agent = request.agent.clone();
     match ask(&caller, &request, &context).await {
         Err(failure) => failure.output(&agent),
-        Ok((asked, _)) if request.background => answer::started(&request, &asked),
-        Ok((asked, told)) => {
+        Ok(Reached::Known(note, end)) => answer::again(note, &end),
+        Ok(Reached::Asked(asked, _, _)) if request.background => answer::started(&request, &asked),
+        Ok(Reached::Asked(asked, told, question)) => {
             let patience = request.timeout_secs.unwrap_or(caller.kit.limits.delegation_timeout_secs);
             let waiting = wait::Waiting { asked: &asked, told };
             match waiting.wait(&caller.world, &context.cancel, Duration::from_secs(patience)).await {
-                Waited::Ended(end) => answer::ended(&request, &asked, &end),
+                Waited::Ended(end) => {
+                    if let Some(question) = question {
+                        question.keep(&caller, &asked, &end);
+                    }
+                    answer::ended(&request, &asked, &end)
+                }
                 Waited::Detached => answer::detached(&request, &asked, patience),
                 Waited::Cancelled => answer::cancelled(&asked),
             }
@@ -61,10 +74,18 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
     }
 }
 
-type Told = tokio::sync::oneshot::Receiver<Arc<rooftree_protocol::event::RunEnd>>;
+type Told = tokio::sync::oneshot::Receiver<Arc<RunEnd>>;
+
+/// What came of asking.
+enum Reached {
+    /// Somebody works on it.
+    Asked(Asked, Told, Option<cache::Question>),
+    /// The answer is known.
+    Known(TaskNote, Arc<RunEnd>),
+}
 
 /// Opens the session if need be, puts the message into its inbox and wakes it.
-async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Result<(Asked, Told), Failure> {
+async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Result<Reached, Failure> {
     let world = &caller.world;
     let definition = target::definition(caller, request).await?;
     bounds::check(caller, &definition)?;
@@ -75,6 +96,14 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     let call = &context.call;
     let asking = Asking { definition: &definition, request, target: &target, call, mode };
     let mandate = inherit::mandate(caller, &asking)?;
+    let workspace = isolation::provision(caller, &asking, &mandate).await?;
+    let mandate = Mandate { workspace: workspace.as_ref().and_then(isolation::written), ..mandate };
+    let question = cache::Question::of(caller, &asking, &mandate);
+    if let Some(question) = &question
+        && let Some((note, end)) = question.known(caller).await
+    {
+        return Ok(Reached::Known(note, end));
+    }
     let limits = &caller.kit.limits;
     world
         .replies
@@ -83,12 +112,13 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     let told = world.replies.expect(&task);
     let mut asked = Asked {
         is_repeated: false,
+        share: inherit::share(caller),
         task: task.clone(),
         session: target.id().clone(),
         agent: definition.name.clone(),
         is_new: matches!(target, Target::New(_) | Target::Fork { .. }),
     };
-    let row = started(caller, request, &asked);
+    let row = started(caller, request, &asked, mandate.workspace.clone());
     let message = Message {
         mandate: Some(Box::new(mandate)),
         ..Message::new(
@@ -111,7 +141,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         capacity: limits.inbox,
     };
     // Queued one after the other: what follows finds what went before, and a crash takes the tail.
-    let opened = target.open(world);
+    let opened = target.working_in(workspace.map(|workspace| workspace.cwd)).open(world);
     world.store().put_task(row).later();
     let posted = world.store().post(post);
     let _ = world.errands.send(Errand::Wake(asked.session.clone()));
@@ -126,7 +156,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
             return Err(Failure::NotStarted(error.problem().message));
         }
     }
-    Ok((asked, told))
+    Ok(Reached::Asked(asked, told, question))
 }
 
 fn mode(caller: &Caller, request: &Request) -> RunMode {
@@ -138,7 +168,9 @@ fn mode(caller: &Caller, request: &Request) -> RunMode {
     }
 }
 
-fn started(caller: &Caller, request: &Request, asked: &Asked) -> TaskRow {
+fn started(caller: &Caller, request: &Request, asked: &Asked, workspace: Option<Value>) -> TaskRow {
+    let mut data = Map::from_iter([("agent".to_owned(), asked.agent.clone().into())]);
+    data.extend(workspace.map(|workspace| ("workspace".to_owned(), workspace)));
     TaskRow {
         id: asked.task.to_string(),
         session: caller.session.id.clone(),
@@ -150,7 +182,7 @@ fn started(caller: &Caller, request: &Request, asked: &Asked) -> TaskRow {
         started_at: caller.world.now(),
         ended_at: None,
         child: Some(asked.session.clone()),
-        data: [("agent".to_owned(), asked.agent.clone().into())].into_iter().collect(),
+        data,
     }
 }
 
@@ -162,6 +194,7 @@ impl Asked {
             agent: self.agent.clone(),
             status: None,
             usage: None,
+            share: self.share,
             cached: false,
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Command, EventBody, SessionId,
-    command::{Delivery, Reply},
+    AgentDefinition, Command, EventBody, SessionId,
+    command::{Address, Delivery, Reply},
 };
 use rooftree_store::{NewSessionRow, Posted, SessionPatch, Store};
 
@@ -31,7 +31,14 @@ impl Handle {
         }
         match command {
             Command::Post { to, parts, origin, key, delivery } => {
-                let meant = self.router.resolve(to).await?;
+                let seen = match &to {
+                    Address::Id { id } => self.router.seen(id, delivery),
+                    _ => None,
+                };
+                let meant = match seen {
+                    Some(session) => Meant::Seen(session),
+                    None => self.router.resolve(to).await?,
+                };
                 let capacity = self.world.kit(meant.agent(), None)?.limits.inbox;
                 let letter = Letter { session: meant.id().clone(), parts, origin, key, delivery, capacity };
                 self.accept(meant, letter).await
@@ -41,7 +48,10 @@ impl Handle {
                 self.router.wake(&session.id, Signal::Mail);
                 Ok(Reply::Session(Box::new(session)))
             }
-            Command::Fork { session, at, name } => self.fork(&session, at, name).await,
+            Command::Fork { session, at, name, agent } => {
+                let agent = agent.map(|agent| self.world.options.definitions.find(&agent)).transpose()?;
+                self.fork(&session, at, name, agent).await
+            }
             Command::Rename { session, name } => {
                 self.patch(&session, SessionPatch { name: Some(name), ..SessionPatch::default() }).await
             }
@@ -93,11 +103,19 @@ impl Handle {
         let delivery = letter.delivery;
         let post = inbox::post(&self.world, letter);
         let (lane, id) = (post.lane, post.session.clone());
+        let is_certain = !matches!(meant, Meant::Seen(_));
         let opened = meant.open(&**self.world.store());
-        let posted = self.world.store().post(post);
-        let is_roused = delivery != Delivery::Silent && self.router.rouse(&id);
+        let posted = self.world.store().post_to_living(post);
+        let is_roused = is_certain && delivery != Delivery::Silent && self.router.rouse(&id);
         let session = opened.await?;
-        let Posted { message, position, repeated } = posted.await?;
+        let Posted { message, position, repeated } = match posted.await {
+            // Deleted since it was last looked at: looking again says so, and what to do about it.
+            Err(rooftree_store::Error::NoSession(_)) => {
+                self.router.by_id(&id).await?;
+                return Err(rooftree_store::Error::NoSession(id).into());
+            }
+            other => other?,
+        };
         self.world.mention(
             &session,
             None,
@@ -109,13 +127,20 @@ impl Handle {
         Ok(Reply::Accepted { session: session.id, message, position, repeated })
     }
 
-    async fn fork(&self, from: &SessionId, at: Option<u64>, name: Option<String>) -> Result<Reply, Error> {
+    /// A branch of a session, for the same agent or handed over to another one.
+    async fn fork(
+        &self,
+        from: &SessionId,
+        at: Option<u64>,
+        name: Option<String>,
+        agent: Option<Arc<AgentDefinition>>,
+    ) -> Result<Reply, Error> {
         let parent = self.router.by_id(from).await?;
         let new = NewSessionRow {
             id: SessionId::from_entropy(self.world.entropy()),
-            agent: parent.agent.clone(),
+            model: parent.model.clone().filter(|_| agent.is_none()),
+            agent: agent.map_or_else(|| parent.agent.clone(), |agent| agent.name.clone()),
             name,
-            model: parent.model.clone(),
             cwd: parent.cwd.clone(),
             parent: None,
             connector_key: None,

@@ -5,11 +5,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rooftree_protocol::{AgentDefinition, Limits, Mandate, Problem, Scope, ToolSpec, event::RunMode};
+use rooftree_protocol::{
+    AgentDefinition, Limits, Mandate, Problem, Scope, ToolSpec, Verifier, event::RunMode,
+};
 use rooftree_tools::Toolset;
 
 /// Tools that an agent at the end of a chain of delegations does not have.
-pub(crate) const ONLY_ABOVE: [&str; 4] = ["Task", "ListAgents", "TaskOutput", "TaskList"];
+pub(crate) const ONLY_ABOVE: [&str; 6] =
+    ["Task", "ListAgents", "TaskOutput", "TaskList", "ApplyWorkspace", "DiscardWorkspace"];
+/// Tools that only an agent with a memory has.
+const MEMORY: [&str; 3] = ["MemoryRead", "MemoryWrite", "MemorySearch"];
 /// Tools that talk to a person, which only the first agent of a chain does.
 pub(crate) const ONLY_FIRST: [&str; 1] = ["AskUser"];
 
@@ -20,6 +25,8 @@ pub(crate) struct Kit {
     pub(crate) limits: Limits,
     pub(crate) toolset: Toolset,
     pub(crate) specs: Arc<[ToolSpec]>,
+    /// What checks its work, by name.
+    pub(crate) verifiers: Vec<(String, Verifier)>,
 }
 
 impl Kit {
@@ -32,14 +39,25 @@ impl Kit {
         tools: &Toolset,
         mandate: Option<&Mandate>,
     ) -> Self {
-        let own = tools.scoped(&definition.tools);
+        let own = owned(tools, &definition);
         let toolset = mandate.map_or_else(|| own.clone(), |mandate| mandated(&own, mandate, &limits));
         // A fork is told of the same tools as the session it branched off: what the provider has
         // read already stays good. Those it may not use are refused when it calls them.
         let is_fork = mandate.is_some_and(|mandate| mandate.mode == RunMode::Fork);
-        let specs = if is_fork { own.specs() } else { toolset.specs() };
-        Self { name: definition.name.as_str().into(), specs, definition, limits, toolset }
+        let told = if is_fork { &own } else { &toolset };
+        let specs = told.specs_in(definition.source.dialect);
+        let (name, verifiers) = (definition.name.as_str().into(), Vec::new());
+        Self { name, specs, definition, limits, toolset, verifiers }
     }
+}
+
+/// The tools a definition's scope lets through. Without a memory there is nothing to remember with.
+fn owned(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
+    let mut scope = definition.tools.clone();
+    if definition.memory.is_none() {
+        scope.deny.extend(MEMORY.map(str::to_owned));
+    }
+    tools.scoped(&scope)
 }
 
 fn mandated(own: &Toolset, mandate: &Mandate, limits: &Limits) -> Toolset {

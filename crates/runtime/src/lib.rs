@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod agent;
+mod answers;
 mod bus;
 mod caller;
 pub mod clock;
@@ -17,11 +18,14 @@ mod handle;
 pub mod hooks;
 mod inbox;
 mod kit;
+pub mod memory;
+pub mod remember;
 mod replies;
 mod router;
 mod runtime;
 mod signals;
 mod tasks;
+pub mod workspace;
 mod world;
 
 pub use agent::{history::History, wording::user_parts as worded};

@@ -7,7 +7,7 @@ use std::{
 
 use rooftree_protocol::{
     Command, ErrorCode, Problem, RunId, Session, SessionId,
-    command::{Address, NewSession},
+    command::{Address, Delivery, NewSession},
 };
 use rooftree_store::{NewSessionRow, Pending, SessionFilter, Store};
 use tokio::sync::mpsc;
@@ -22,6 +22,8 @@ use crate::{
 pub(crate) enum Meant {
     /// It is there.
     Known(Box<Session>),
+    /// It was there when it was last looked at: only what never changes of it is certain.
+    Seen(Arc<Session>),
     /// It is still to be opened.
     New(Box<NewSessionRow>),
 }
@@ -30,6 +32,7 @@ impl Meant {
     pub(crate) fn id(&self) -> &SessionId {
         match self {
             Self::Known(session) => &session.id,
+            Self::Seen(session) => &session.id,
             Self::New(row) => &row.id,
         }
     }
@@ -37,6 +40,7 @@ impl Meant {
     pub(crate) fn agent(&self) -> &str {
         match self {
             Self::Known(session) => &session.agent,
+            Self::Seen(session) => &session.agent,
             Self::New(row) => &row.agent,
         }
     }
@@ -45,19 +49,25 @@ impl Meant {
     pub(crate) fn open(self, store: &dyn Store) -> Pending<Session> {
         match self {
             Self::Known(session) => Pending::ready(Ok(*session)),
+            Self::Seen(session) => Pending::ready(Ok(Arc::unwrap_or_clone(session))),
             Self::New(row) => store.open(*row),
         }
     }
 }
 
+/// Sessions that are remembered at most; then all are forgotten, and looked at again.
+const REMEMBERED: usize = 1_024;
+
 pub(crate) struct Router {
     world: Arc<World>,
     awake: Mutex<HashMap<SessionId, Signals>>,
+    /// As they were when they were looked at, so that many posts to one session look once.
+    seen: Mutex<HashMap<SessionId, Arc<Session>>>,
 }
 
 impl Router {
     pub(crate) fn new(world: Arc<World>) -> Arc<Self> {
-        Arc::new(Self { world, awake: Mutex::default() })
+        Arc::new(Self { world, awake: Mutex::default(), seen: Mutex::default() })
     }
 
     /// The session an address means.
@@ -90,7 +100,22 @@ impl Router {
                 .fix(format!("rooftree sessions restore {id}"))
                 .into());
         }
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.len() >= REMEMBERED {
+            seen.clear();
+        }
+        seen.entry(id.clone()).or_insert_with(|| Arc::new(found.clone()));
+        drop(seen);
         Ok(found)
+    }
+
+    /// The session as it was, if this message wakes nobody: then the store is in time to refuse it.
+    pub(crate) fn seen(&self, id: &SessionId, delivery: Delivery) -> Option<Arc<Session>> {
+        if delivery != Delivery::Silent {
+            let awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+            awake.get(id).filter(|signals| !signals.is_closed())?;
+        }
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
     async fn latest(&self, agent: &str) -> Result<Option<Session>, Error> {

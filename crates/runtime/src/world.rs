@@ -1,10 +1,10 @@
 //! What all agents of one runtime have in common: where they remember, think, act and tell time.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
     AgentDefinition, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, PermissionMode, Problem,
-    RunId, Session, SessionId, Timestamp, event,
+    RunId, Session, SessionId, Timestamp, Verifier, event,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
@@ -14,10 +14,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Clock, Definitions, Hooks,
+    answers::Answers,
     bus::Bus,
     governor::Governor,
     kit::{Kit, Kits},
+    memory::Shelves,
     replies::Replies,
+    workspace,
 };
 
 /// How long a claim lives without being renewed.
@@ -62,6 +65,12 @@ pub struct Options {
     pub max_cost_usd: Option<f64>,
     /// How deep delegation goes, instead of what definitions say.
     pub depth: Option<u32>,
+    /// Where agents remember what does not belong to a project.
+    pub memory: Shelves,
+    /// Where working copies of children are kept.
+    pub workspaces: workspace::Place,
+    /// What can check work, by name.
+    pub verifiers: BTreeMap<String, Verifier>,
     /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
     pub naming: Naming,
     /// What the program around it wants to be asked and told.
@@ -83,6 +92,8 @@ pub(crate) struct World {
     pub(crate) crew: TaskTracker,
     /// Who waits for which delegated run.
     pub(crate) replies: Replies,
+    /// Answers that may be given again.
+    pub(crate) answers: Answers,
     /// What agents want done with other sessions than their own.
     pub(crate) errands: mpsc::UnboundedSender<Errand>,
 }
@@ -120,7 +131,11 @@ impl World {
         }
         self.kits.of(&key, || {
             let limits = self.limits(&definition, mandate);
-            Ok(Kit::new(definition.clone(), limits, &self.options.tools, mandate))
+            let named = definition.verifiers.iter();
+            let known =
+                named.filter_map(|name| Some((name.clone(), self.options.verifiers.get(name)?.clone())));
+            let kit = Kit::new(definition.clone(), limits, &self.options.tools, mandate);
+            Ok(Kit { verifiers: known.collect(), ..kit })
         })
     }
 
@@ -136,7 +151,8 @@ impl World {
             Some(mandate) => {
                 let turns = mandate.max_turns.or(definition.max_turns);
                 limits.max_turns = turns.unwrap_or(limits.child_turns);
-                limits.max_cost_usd = mandate.max_cost_usd.or(limits.max_cost_usd);
+                let costs = [mandate.max_cost_usd, limits.max_cost_usd];
+                limits.max_cost_usd = costs.into_iter().flatten().reduce(f64::min);
             }
         }
         if let Some(limit) = options.run_timeout {

@@ -18,6 +18,7 @@ mod runs;
 mod schema;
 mod search;
 mod sessions;
+mod spelled;
 mod tasks;
 mod unfinished;
 mod verify;
@@ -33,7 +34,7 @@ use self::{
     append::Sealed,
     changes::Changes,
     claims::{Proof, Wish},
-    inbox::Letter,
+    inbox::{Letter, Reach},
     readers::Readers,
     writer::{Promise, Queue, Writer},
 };
@@ -93,6 +94,21 @@ impl SqliteStore {
         }
     }
 
+    fn post_to(&self, reach: Reach, post: Post) -> Pending<Posted> {
+        match Letter::seal(post) {
+            Ok(letter) => self.write(move |connection| inbox::post(connection, &letter, reach)),
+            Err(error) => Pending::ready(Err(error)),
+        }
+    }
+
+    fn append_sealed(&self, claim: &Claim, sealed: Result<Sealed, Error>) -> Pending<()> {
+        let proof = Proof::from(claim);
+        match sealed {
+            Ok(sealed) => self.write(move |connection| append::append(connection, &proof, &sealed)),
+            Err(error) => Pending::ready(Err(error)),
+        }
+    }
+
     fn read<T, F>(&self, work: F) -> Pending<T>
     where
         T: Send + 'static,
@@ -118,10 +134,11 @@ impl Store for SqliteStore {
     }
 
     fn post(&self, post: Post) -> Pending<Posted> {
-        match Letter::seal(post) {
-            Ok(letter) => self.write(move |connection| inbox::post(connection, &letter)),
-            Err(error) => Pending::ready(Err(error)),
-        }
+        self.post_to(Reach::Every, post)
+    }
+
+    fn post_to_living(&self, post: Post) -> Pending<Posted> {
+        self.post_to(Reach::Living, post)
     }
 
     fn claim(
@@ -147,12 +164,13 @@ impl Store for SqliteStore {
         self.write_for(Promise::Sight, move |connection| claims::release(connection, &proof))
     }
 
-    fn append(&self, claim: &Claim, batch: Batch) -> Pending<()> {
-        let proof = Proof::from(claim);
-        match Sealed::seal(batch) {
-            Ok(sealed) => self.write(move |connection| append::append(connection, &proof, &sealed)),
-            Err(error) => Pending::ready(Err(error)),
-        }
+    fn append(&self, claim: &Claim, mut batch: Batch) -> Pending<()> {
+        let events = std::mem::take(&mut batch.events);
+        self.append_sealed(claim, Sealed::seal(&events, batch))
+    }
+
+    fn append_shared(&self, claim: &Claim, events: &[Arc<Event>], batch: Batch) -> Pending<()> {
+        self.append_sealed(claim, Sealed::seal(events, batch))
     }
 
     fn put_command(&self, session: &SessionId, command: Command, at: Timestamp) -> Pending<()> {

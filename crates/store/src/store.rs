@@ -1,5 +1,7 @@
 //! What any store must do. `conformance` holds every implementation to it.
 
+use std::sync::Arc;
+
 use rooftree_protocol::{BlobId, Command, Event, Lane, SessionId, Timestamp};
 use tokio::sync::watch;
 
@@ -35,6 +37,9 @@ pub trait Store: Send + Sync {
     /// item's place and stores nothing. A full lane is [`Error::InboxFull`](crate::Error).
     fn post(&self, post: Post) -> Pending<Posted>;
 
+    /// The same, but a deleted session counts as none: for whoever has not looked at it just now.
+    fn post_to_living(&self, post: Post) -> Pending<Posted>;
+
     /// Takes the exclusive right to work on a session until `until`. Granted if nobody holds
     /// it, its lease is over at `now`, or its holder is a dead process of this host. Each
     /// grant has a higher fence and a new random token.
@@ -55,6 +60,9 @@ pub trait Store: Send + Sync {
     /// Appends to the journal, moves the inbox and posts to others, in one commit.
     /// Every append also keeps the claim alive until `batch.lease`.
     fn append(&self, claim: &Claim, batch: Batch) -> Pending<()>;
+
+    /// The same for events that others hold too; `batch` has none of its own.
+    fn append_shared(&self, claim: &Claim, events: &[Arc<Event>], batch: Batch) -> Pending<()>;
 
     /// Leaves a command for whichever process owns the session.
     fn put_command(&self, session: &SessionId, command: Command, at: Timestamp) -> Pending<()>;

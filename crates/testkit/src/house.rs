@@ -53,6 +53,8 @@ pub struct Plan {
     pub max_cost_usd: Option<f64>,
     /// How deep delegation goes.
     pub depth: Option<u32>,
+    /// What can check work.
+    pub verifiers: std::collections::BTreeMap<String, rooftree_protocol::Verifier>,
     /// What the model costs.
     pub price: Option<Price>,
     /// The agents there are.
@@ -77,6 +79,7 @@ impl Plan {
             max_cost_usd: None,
             price: None,
             depth: None,
+            verifiers: Default::default(),
             definitions: Definitions::builtin(),
         }
     }
@@ -154,6 +157,13 @@ impl Plan {
             run_timeout: self.run_timeout,
             max_cost_usd: self.max_cost_usd,
             depth: self.depth,
+            verifiers: self.verifiers,
+            workspaces: rooftree_runtime::workspace::Place {
+                directory: directory.path().join("workspaces"),
+                copy_limit_bytes: 10_000_000,
+                copy_limit_files: 1_000,
+            },
+            memory: rooftree_runtime::memory::Shelves { user: Some(directory.path().join("memory")) },
             naming: Arc::new(|name| name.parse()),
             hooks: rooftree_runtime::Hooks::default(),
         });

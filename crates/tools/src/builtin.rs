@@ -5,12 +5,17 @@ use std::sync::Arc;
 use crate::{
     Processes, Tool, Toolset, apply_diff::ApplyDiff, bash::Bash, bash_output::BashOutput, delete::Delete,
     edit::Edit, glob::Glob, grep::Grep, list::List, notebook_edit::NotebookEdit, read::Read,
-    task_stop::TaskStop, todo_write::TodoWrite, write::Write,
+    semantic_search::SemanticSearch, task_stop::TaskStop, todo_write::TodoWrite, write::Write,
 };
 
-/// The built-in tools. Their order is part of a cached prompt: new ones go to the end.
+/// The built-in tools, with a search that keeps nothing on disk.
 pub fn builtin(processes: Arc<Processes>) -> Toolset {
-    let tools: [Arc<dyn Tool>; 13] = [
+    builtin_with(processes, SemanticSearch::new(None))
+}
+
+/// The built-in tools. Their order is part of a cached prompt: new ones go to the end.
+pub fn builtin_with(processes: Arc<Processes>, search: SemanticSearch) -> Toolset {
+    let tools: [Arc<dyn Tool>; 14] = [
         Arc::new(Read::new()),
         Arc::new(Write::new()),
         Arc::new(Edit::new()),
@@ -24,6 +29,7 @@ pub fn builtin(processes: Arc<Processes>) -> Toolset {
         Arc::new(BashOutput::new(processes.clone())),
         Arc::new(TaskStop::new(processes)),
         Arc::new(TodoWrite::new()),
+        Arc::new(search),
     ];
     Toolset::new(tools)
 }

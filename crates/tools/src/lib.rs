@@ -20,6 +20,7 @@ pub mod output;
 mod place;
 pub mod policy;
 mod read;
+mod semantic_search;
 mod task_stop;
 mod text_file;
 mod todo_write;
@@ -29,7 +30,8 @@ mod walk;
 mod write;
 
 pub use bash::processes::{ProcessEvent, Processes};
-pub use builtin::builtin;
+pub use builtin::{builtin, builtin_with};
 pub use policy::{Judged, Policy, Rule, Verdict};
+pub use semantic_search::{Embedder, SemanticSearch};
 pub use tool::{Tool, ToolContext, ToolOutput};
 pub use toolset::Toolset;

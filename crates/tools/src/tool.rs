@@ -9,7 +9,7 @@ use std::{
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    CallId, Effect, ErrorCode, Part, Repeat, SessionId, Todo, ToolKind, ToolSpec, event::TaskNote,
+    CallId, Dialect, Effect, ErrorCode, Part, Repeat, SessionId, Todo, ToolKind, ToolSpec, event::TaskNote,
     tool_call::FileNote,
 };
 use serde_json::Value;
@@ -28,6 +28,12 @@ pub trait Tool: Send + Sync {
     /// What the model is told. Stable for the life of the tool: it is part of a cached prompt.
     fn spec(&self) -> &ToolSpec;
 
+    /// What a model is told instead that was taught another program's names; it answers to those too.
+    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+        let _ = dialect;
+        None
+    }
+
     /// Other names it answers to, compared without case.
     fn aliases(&self) -> &'static [&'static str] {
         &[]
@@ -35,6 +41,11 @@ pub trait Tool: Send + Sync {
 
     /// Its family.
     fn kind(&self) -> ToolKind;
+
+    /// Whether it must know who calls; only tools of the runtime can tell.
+    fn needs_caller(&self) -> bool {
+        self.kind() == ToolKind::Delegate
+    }
 
     /// Turns what a model wrote, under the name it used, into canonical arguments;
     /// says in words for the model what is wrong with them.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use globset::Glob;
-use rooftree_protocol::{Scope, ToolSpec};
+use rooftree_protocol::{Dialect, Scope, ToolSpec};
 
 use crate::Tool;
 
@@ -44,6 +44,12 @@ impl Toolset {
     /// What the model is told, in order.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.tools.iter().map(|tool| tool.spec().clone()).collect()
+    }
+
+    /// What a model is told that knows the tools by the names of this dialect, in order.
+    pub fn specs_in(&self, dialect: Dialect) -> Arc<[ToolSpec]> {
+        let told = |tool: &Arc<dyn Tool>| tool.spec_in(dialect).unwrap_or_else(|| tool.spec().clone());
+        self.tools.iter().map(told).collect()
     }
 
     /// The tools themselves, in order.

@@ -30,7 +30,10 @@ impl Need {
 
 /// What all steps need. Grows with the tests that need more, and only with them; what one slow step
 /// needs stands with that step.
-const NEEDS: &[Need] = &[Need { program: "bash", proof: &[], package: "bash" }];
+const NEEDS: &[Need] = &[
+    Need { program: "bash", proof: &[], package: "bash" },
+    Need { program: "git", proof: &[], package: "git" },
+];
 
 /// Parts of the toolchain that some installations leave out.
 const COMPONENTS: &[&str] = &["rustfmt", "clippy"];

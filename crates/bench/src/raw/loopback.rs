@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use reqwest::Client;
 use serde_json::{Value, json};
 
-use super::Files;
+use super::{Files, Ledger};
 
 /// A bare loop's way to a server.
 pub struct Loopback {
@@ -17,15 +17,24 @@ impl Loopback {
         Ok(Self { client: Client::builder().tcp_nodelay(true).build().context("make a client")?, url })
     }
 
-    /// So many calls of Read, each answered with the file, and the last word.
-    pub async fn turns(&self, files: &Files, turns: usize) -> Result<()> {
+    /// So many calls of Read, each answered with the file, and the last word. With a table each turn
+    /// is a durable commit.
+    pub async fn turns(&self, files: &Files, turns: usize, ledger: Option<&Ledger>) -> Result<()> {
         let mut messages = vec![json!({"role": "user", "content": "Read some files."})];
         for turn in 0..turns {
             self.ask(&messages).await?;
             messages.push(json!({"role": "assistant", "content": Files::name(turn)}));
-            messages.push(json!({"role": "user", "content": files.numbered(turn)?}));
+            let file = files.numbered(turn)?;
+            if let Some(ledger) = ledger {
+                ledger.commit([file.as_str()])?;
+            }
+            messages.push(json!({"role": "user", "content": file}));
         }
-        self.ask(&messages).await.map(drop)
+        self.ask(&messages).await?;
+        match ledger {
+            Some(ledger) => ledger.commit(["Done."]),
+            None => Ok(()),
+        }
     }
 
     /// One question; says how many events the answer had.

@@ -28,7 +28,7 @@ use crate::{
     options::Options,
     place::Place,
     quick_model::{Habit, QuickModel},
-    raw::{Files, loopback::Loopback},
+    raw::{Files, Ledger, loopback::Loopback},
     roof::Roof,
     row::{Row, Target},
 };
@@ -108,7 +108,7 @@ const WIRES: [Wire; 4] = [
 pub(super) fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for wire in &WIRES {
-        rows.push(turns(wire, place, options)?);
+        rows.extend(turns(wire, place, options)?);
     }
     for wire in &WIRES {
         rows.push(deltas(wire, place, options)?);
@@ -121,23 +121,39 @@ fn times(options: &Options) -> usize {
     2 * (options.rounds + 1)
 }
 
-fn turns(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
+fn turns(wire: &Wire, place: &Place, options: &Options) -> Result<Vec<Row>> {
     let work = TempDir::new()?;
     let files = Files::plant(work.path())?;
-    let answers: Vec<Value> = (0..times(options)).flat_map(|_| reading()).collect();
+    let ledger = Ledger::open(&work.path().join("bare.db"))?;
+    let answers: Vec<Value> = (0..2 * times(options)).flat_map(|_| reading()).collect();
     let server = Server::start(place, wire, work.path(), &answers)?;
     let (waiting, roof) = raise(wire, &server, &work)?;
     let bare = Loopback::new(server.url.clone())?;
-    let pair = contest(
-        options.rounds,
-        || machine::until(&waiting, bare.turns(&files, TURNS)),
-        || machine::until(&waiting, roof.run()),
-    )?;
+    let ours = || machine::until(&waiting, roof.run());
+    let bare = |kept| {
+        let (bare, files, waiting) = (&bare, &files, &waiting);
+        move || machine::until(waiting, bare.turns(files, TURNS, kept))
+    };
+    let durable = contest(options.rounds, bare(Some(&ledger)), ours)?;
+    let loose = contest(options.rounds, bare(None), ours)?;
     waiting.block_on(roof.close());
     let each = |value: f64| value / (TURNS + 1) as f64;
-    let pair = Pair { ours: each(pair.ours), bare: pair.bare.map(each) };
-    let note = "read the file, ask over HTTP, keep nothing";
-    Ok(Row::time(format!("one turn over {}, Read", wire.name), pair, Target::Times(1.5), note))
+    let each = |pair: Pair| Pair { ours: each(pair.ours), bare: pair.bare.map(each) };
+    let name = format!("one turn over {}, Read", wire.name);
+    Ok(vec![
+        Row::time(
+            name.clone(),
+            each(durable),
+            Target::Times(1.5),
+            "read the file, ask over HTTP, one durable commit",
+        ),
+        Row::time(
+            format!("{name}, beside no store"),
+            each(loose),
+            Target::Watched,
+            "read the file, ask over HTTP, keep nothing",
+        ),
+    ])
 }
 
 /// What the model says in one run.

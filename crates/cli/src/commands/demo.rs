@@ -5,6 +5,7 @@ mod size;
 use clap::Args;
 use rooftree_protocol::{ModelChoice, Part, Problem, SessionId, command::NewSession};
 use rooftree_runtime::Asking;
+use rooftree_tools::SemanticSearch;
 
 use super::run::{Asked, Errand, InputFormat, Job, Manner, Report, Target, follow};
 use crate::{
@@ -44,7 +45,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         // A demo looks the same for everybody and only looks.
         settings: Settings::default(),
         wishes: Wishes { mode: Some(rooftree_protocol::PermissionMode::Plan), ..Wishes::default() },
+        search: SemanticSearch::new(None),
         asking: Asking::Nobody,
+        memory: Default::default(),
+        workspaces: environment.workspaces(),
     }
     .start();
     let job = Job {

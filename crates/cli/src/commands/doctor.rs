@@ -2,6 +2,7 @@
 
 mod check;
 mod database;
+mod external_agents;
 mod machine;
 mod models;
 mod online;
@@ -13,7 +14,7 @@ use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
 
 use self::check::Verdict;
-pub use self::providers::local_servers;
+pub use self::{machine::on_path, providers::local_servers};
 use crate::{environment::Environment, exit::Exit, listing, output};
 
 /// Options of `doctor`.

@@ -1,11 +1,12 @@
 //! Shows the models that are known: what they read and write, what they can, what they cost.
 
+mod acting;
 mod list;
 mod show;
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
-use rooftree_providers::catalog::{Facts, Price, Tier};
+use rooftree_providers::catalog::{Facts, Price, Profile, Tier};
 use serde::Serialize;
 
 use crate::{environment::Environment, exit::Exit, listing::Listed, minds::Minds, settings};
@@ -50,6 +51,10 @@ struct Row {
     images: bool,
     thinking: bool,
     tier: Option<Tier>,
+    /// How it is asked.
+    profile: Profile,
+    /// Whether it is an agent of its own, with tools of its own.
+    acts: bool,
     /// Whether it can be asked: its provider has a key, or needs none.
     usable: bool,
 }
@@ -62,12 +67,49 @@ impl Listed for Row {
 
 impl Row {
     fn of(facts: &Facts, usable: bool) -> Self {
-        let Facts { id, aliases, window, output, price, tools, images, thinking, tier } = facts.clone();
-        Self { id, aliases, window, output, price, tools, images, thinking, tier, usable }
+        let profile = facts.asked();
+        let Facts { id, aliases, window, output, price, tools, images, thinking, tier, .. } = facts.clone();
+        Self {
+            id,
+            aliases,
+            window,
+            output,
+            price,
+            tools,
+            images,
+            thinking,
+            tier,
+            profile,
+            acts: false,
+            usable,
+        }
+    }
+
+    /// A model that acts by itself. Nobody knows what it reads, writes and costs.
+    fn acting(id: String, usable: bool) -> Self {
+        Self {
+            id,
+            aliases: Vec::new(),
+            window: None,
+            output: None,
+            price: None,
+            tools: false,
+            images: false,
+            thinking: false,
+            tier: None,
+            profile: Profile::Full,
+            acts: true,
+            usable,
+        }
     }
 
     fn abilities(&self) -> String {
-        let all = [("tools", self.tools), ("images", self.images), ("thinking", self.thinking)];
+        let all = [
+            ("tools", self.tools),
+            ("images", self.images),
+            ("thinking", self.thinking),
+            ("acts by itself", self.acts),
+        ];
         let able: Vec<&str> = all.into_iter().filter(|(_, able)| *able).map(|(word, _)| word).collect();
         able.join(" ")
     }

@@ -31,6 +31,7 @@ pub use self::{
 };
 use crate::{
     assemble::{Plan, Wishes},
+    embeddings,
     environment::Environment,
     exit::Exit,
     minds::Minds,
@@ -139,6 +140,7 @@ async fn attempt(
     let target = target::find(arguments, environment, &*store).await?;
     let tape = thinking::tape(arguments, environment, &settings)?;
     let minds = Minds::taped(environment, &settings, &tape)?;
+    let search = embeddings::search(environment, &settings, &minds, &tape)?;
     let chosen = thinking::choose(arguments, &settings, &minds, &tape)?;
     let model = target.model(chosen.named.as_ref(), chosen.default.as_ref())?;
     let unpriced = thinking::unpriced(&minds.catalog.open(&model)?, arguments.max_cost.or(settings.max_cost));
@@ -151,7 +153,9 @@ async fn attempt(
         Said::Nothing => Errand::Resume,
         Said::Message(message) => Errand::Post(message.parts(&*store).await?),
     };
-    let runtime = Plan { store, minds, settings, wishes, asking: asking.in_runtime() }.start();
+    let (memory, workspaces) = (environment.memory(), environment.workspaces());
+    let asked = asking.in_runtime();
+    let runtime = Plan { store, minds, settings, wishes, search, asking: asked, memory, workspaces }.start();
     let job = Job { errand, target, asking, remarks, input: arguments.input_format };
     match follow(&runtime.handle(), job, view_for(arguments, environment), report).await {
         Ok(left) => {

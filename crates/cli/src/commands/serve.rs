@@ -16,10 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     assemble::{Plan, Wishes},
+    embeddings,
     environment::Environment,
     exit::Exit,
     external_agents::{self, PORT},
-    minds::{self, Minds},
+    minds::{self, Minds, Tape},
     output,
     settings::{self, Settings},
 };
@@ -48,6 +49,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     }
     let minds = Minds::of(environment, &settings)?;
     let wishes = wishes(&minds, &settings)?;
+    let search = embeddings::search(environment, &settings, &minds, &Tape::Off)?;
     let base = Arc::new(OnceLock::new());
     let callbacks = Callbacks::new(&external_agents::secret(environment)?, door(base.clone()));
     let address = SocketAddr::new(arguments.bind, arguments.port);
@@ -60,7 +62,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let agents = external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
     let minds = minds.with(external_agents::PROVIDER, agents);
     let store = environment.store()?;
-    let runtime = Plan { store, minds, settings, wishes, asking: Asking::Nobody }.start();
+    let (memory, workspaces) = (environment.memory(), environment.workspaces());
+    let asking = Asking::Nobody;
+    let runtime = Plan { store, minds, settings, wishes, search, asking, memory, workspaces }.start();
     let done = serve(server, &runtime, &mut leaving, &url).await;
     runtime.stop().await;
     done.map(|()| Exit::DONE)

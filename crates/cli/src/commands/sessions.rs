@@ -1,6 +1,7 @@
 //! Lists, reads, branches, moves and deletes sessions. One action, one file.
 
 mod archive;
+mod back;
 mod clear;
 mod closing;
 mod events;
@@ -17,6 +18,7 @@ mod rename;
 mod restore;
 mod search;
 mod show;
+mod switch;
 mod transcript;
 
 use std::sync::Arc;
@@ -48,6 +50,10 @@ enum Action {
     Search(search::Arguments),
     /// Branch a new session off a session's journal
     Fork(fork::Arguments),
+    /// Hand a conversation over to another agent
+    Switch(switch::Arguments),
+    /// Go back from a conversation that was handed over, with a summary
+    Back(back::Arguments),
     /// Write a session to a file or a directory
     Export(export::Arguments),
     /// Make a session out of what `export` wrote
@@ -71,6 +77,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Action::Events(arguments) => events::execute(arguments, environment).await,
         Action::Search(arguments) => search::execute(arguments, environment).await,
         Action::Fork(arguments) => fork::execute(arguments, environment).await,
+        Action::Switch(arguments) => switch::execute(arguments, environment).await,
+        Action::Back(arguments) => back::execute(arguments, environment).await,
         Action::Export(arguments) => export::execute(arguments, environment).await,
         Action::Import(arguments) => import::execute(arguments, environment).await,
         Action::Rename(arguments) => rename::execute(arguments, environment).await,

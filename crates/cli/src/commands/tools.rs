@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use rooftree_protocol::{Effect, ErrorCode, Problem, ToolKind};
 use rooftree_runtime::{Clock, Definitions, SystemClock};
-use rooftree_tools::{Processes, Tool, Toolset, toolset::Found};
+use rooftree_tools::{Processes, SemanticSearch, Tool, Toolset, toolset::Found};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -85,7 +85,8 @@ impl Row {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let tools = assemble::tools(&Arc::new(Processes::new(|| SystemClock.entropy())));
+    let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
+    let tools = assemble::tools(&processes, SemanticSearch::new(None));
     match arguments.action {
         Action::List { agent, output } => list(&tools, agent.as_deref(), output.format, environment)?,
         Action::Show { name, json: true } => output::print(&output::json_page(&named(&tools, &name)?)?)?,

@@ -151,12 +151,15 @@ fn table(rows: &[Row]) -> Table {
         ("COST", Give::Stiff),
     ]);
     for Row { name, replies, usage } in rows {
+        // An agent elsewhere does not tell what its work takes; that is not nothing.
+        let is_untold = usage.total() == 0 && *replies > 0;
+        let count = |tokens: u64| if is_untold { "–".to_owned() } else { tokens.to_string() };
         table.row([
             model(name),
             replies.to_string(),
-            usage.input.to_string(),
-            usage.cache_read.to_string(),
-            usage.output.to_string(),
+            count(usage.input),
+            count(usage.cache_read),
+            count(usage.output),
             money(usage),
         ]);
     }

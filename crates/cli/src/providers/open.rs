@@ -84,7 +84,7 @@ pub fn opener(
 }
 
 /// The key, looked up again for each request: it may change while a program runs for days.
-fn secret(profile: &Profile, credentials: &Credentials) -> Secret {
+pub fn secret(profile: &Profile, credentials: &Credentials) -> Secret {
     let (profile, credentials) = (profile.clone(), credentials.clone());
     Secret::from_fn(move || {
         let found = profile.key(&credentials).ok().flatten()?;

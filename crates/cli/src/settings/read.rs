@@ -12,9 +12,11 @@ use super::{
 };
 
 /// The keys at the top, and those of the tables below it.
-const TOP: &[&str] = &["model", "fallbacks", "aliases", "permission", "limits", "providers", "external"];
+const TOP: &[&str] =
+    &["model", "fallbacks", "aliases", "permission", "limits", "providers", "external", "search"];
 const PERMISSION: &[&str] = &["mode", "allow", "deny"];
 const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
+const SEARCH: &[&str] = &["embeddings"];
 
 /// Reads a file; none if there is none.
 pub fn file(path: &Path) -> Result<Option<Settings>, Problem> {
@@ -35,6 +37,7 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
     let reader = Reader { path };
     let permission = reader.table(&table, "permission", PERMISSION)?;
     let limits = reader.table(&table, "limits", LIMITS)?;
+    let search = reader.table(&table, "search", SEARCH)?;
     Ok(Settings {
         model: reader.value::<String>(&table, "model")?,
         fallbacks: reader.value(&table, "fallbacks")?.unwrap_or_default(),
@@ -47,6 +50,7 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         timeout: reader.duration(&limits, "timeout")?,
         max_cost: reader.dollars(&limits, "max_cost")?,
         external: external_agents::read(&table, path)?,
+        embeddings: reader.value(&search, "embeddings")?,
         remarks: Vec::new(),
     })
 }

@@ -138,3 +138,23 @@ async fn the_doctor_asks_everybody_who_has_a_key_and_says_what_came_of_each() {
     );
     assert!(!report.out.contains(KEY));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pdf_that_goes_along_reaches_the_model_as_a_document() {
+    let server = ModelServer::start(anthropic::WIRE, [say().text(["Two pages."])]).await;
+    let house = House::new();
+    fs::write(house.path().join("a.pdf"), b"%PDF-1.7\n\xff\xfe").unwrap();
+    let mut command = house.command(&["run", "-m", "anthropic/m", "How long is it?", "@a.pdf"]);
+    command.env("ANTHROPIC_API_KEY", KEY).env("ANTHROPIC_BASE_URL", server.url());
+    assert_eq!(done(command).well(), "Two pages.\n");
+    let content = server.requests()[0].json()["messages"][0]["content"].clone();
+    assert!(
+        content[1]["text"].as_str().unwrap().starts_with("[attached file a.pdf: application/pdf"),
+        "{content}"
+    );
+    assert_eq!(
+        (&content[2]["type"], &content[2]["title"]),
+        (&"document".into(), &"a.pdf".into()),
+        "{content}"
+    );
+}

@@ -7,5 +7,6 @@ mod exits;
 mod formats;
 mod input;
 mod recording;
+mod search;
 mod sessions;
 mod settings;

@@ -115,3 +115,70 @@ fn a_port_that_is_taken_and_an_open_house_are_refused() {
     terminate(&server);
     assert_eq!(finished(server).code, 0);
 }
+
+/// A command at this desk, with or without the agent's secret.
+fn told(desk: &Desk, arguments: &[&str], secret: Option<&str>) -> Done {
+    let mut command = desk.house.command(arguments);
+    if let Some(secret) = secret {
+        command.env("REVIEWER_SECRET", secret);
+    }
+    finished(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+#[test]
+fn doctor_knows_agents_elsewhere_and_knocks_only_if_it_may() {
+    let agent = Agent::start(|_| (405, String::new()));
+    let there = desk(&agent, "async");
+    let unsigned = told(&there, &["doctor"], None).well();
+    assert!(
+        unsigned.contains("⚠ external/reviewer") && unsigned.contains("export REVIEWER_SECRET"),
+        "{unsigned}"
+    );
+    let set_up = told(&there, &["doctor"], Some("s")).well();
+    assert!(set_up.contains("answers by callback · signed with REVIEWER_SECRET"), "{set_up}");
+    assert!(agent.asked().is_empty(), "nobody said that it may be called upon");
+    let online = told(&there, &["doctor", "--online"], Some("s")).well();
+    assert!(online.contains("signed with REVIEWER_SECRET · there"), "{online}");
+    assert!(agent.asked().iter().all(|asked| asked.body.is_null()), "it was asked to do something");
+    let gone = Desk::with_echo();
+    let settings = "[external.gone]\ninput_url = 'http://127.0.0.1:9/in'\nsecret_env = 'REVIEWER_SECRET'";
+    std::fs::write(gone.house.path().join("config.toml"), settings).unwrap();
+    let done = told(&gone, &["doctor", "--online"], Some("s"));
+    assert!(done.code == 1 && done.out.contains("✗ external/gone"), "{done:?}");
+}
+
+#[test]
+fn models_and_usage_know_agents_elsewhere() {
+    let agent = Agent::start(|_| (200, "Fine.".into()));
+    let desk = desk(&agent, "sync");
+    let rows = told(&desk, &["models", "list", "--provider", "external", "-o", "json"], Some("s")).json();
+    assert_eq!(
+        (&rows[0]["id"], &rows[0]["acts"], &rows[0]["usable"]),
+        (&"external/reviewer".into(), &true.into(), &true.into())
+    );
+    let shown = told(&desk, &["models", "show", "external/reviewer"], Some("s")).well();
+    assert!(
+        shown.contains(&agent.url()) && shown.contains("answers at once; REVIEWER_SECRET is set"),
+        "{shown}"
+    );
+    assert!(shown.contains("neither seen nor limited here"), "{shown}");
+    let unsigned = told(&desk, &["models", "show", "external/reviewer"], None).well();
+    assert!(unsigned.contains("REVIEWER_SECRET is not set"), "{unsigned}");
+    run(&desk, "hello").well();
+    let usage = told(&desk, &["usage"], None).well();
+    let line = usage.lines().find(|line| line.contains("external/reviewer")).unwrap();
+    assert!(line.contains('1') && line.contains('–') && !line.contains(" 0 "), "{usage}");
+}
+
+#[test]
+fn models_know_the_programs_that_answer_as_models() {
+    let agent = Agent::start(|_| (200, String::new()));
+    let desk = desk(&agent, "sync");
+    let ids = told(&desk, &["models", "list", "-o", "ids"], None).well();
+    assert!(
+        ["claude-cli/default", "codex-cli/default", "pi-cli/default"].iter().all(|id| ids.contains(id)),
+        "{ids}"
+    );
+    let shown = told(&desk, &["models", "show", "pi-cli/default"], None).well();
+    assert!(shown.contains("acts by itself") && shown.contains("beware       it has no sandbox"), "{shown}");
+}

@@ -10,8 +10,8 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{Ending, Finished, LAST_OUTPUT, Process, ending_of};
-use crate::{Identity, Kept, kill};
+use super::{Finished, LAST_OUTPUT, Process};
+use crate::{Ending, Identity, Kept, kill};
 
 /// How many bytes of standard error are kept, half from each end.
 const ERROR_BYTES: usize = 16 * 1024;
@@ -59,9 +59,7 @@ impl Streamed {
             tokio::select! {
                 biased;
                 // First: a flood from a descendant must not hide the leader's end.
-                status = self.process.child.wait() => {
-                    self.ending = Some(status.map_or(Ending::Signalled(0), ending_of));
-                }
+                ending = self.process.child.wait() => self.ending = Some(ending),
                 read = self.process.output.read(&mut self.piece) => {
                     let bytes = read.ok().and_then(|length| self.piece.get(..length)).unwrap_or_default();
                     self.is_output_open = !bytes.is_empty();
@@ -99,9 +97,7 @@ impl Streamed {
         while self.ending.is_none() {
             tokio::select! {
                 biased;
-                status = self.process.child.wait() => {
-                    self.ending = Some(status.map_or(Ending::Signalled(0), ending_of));
-                }
+                ending = self.process.child.wait() => self.ending = Some(ending),
                 () = sleep_until(deadline) => self.ending = Some(Ending::TimedOut),
                 // Nobody wants it any more, but it must be able to write it.
                 read = self.process.output.read(&mut self.piece), if self.is_output_open => {

@@ -74,3 +74,11 @@ async fn secrets_do_not_reach_the_program() {
     assert!(text.contains("VISIBLE=yes") && text.contains("PATH="), "{text}");
     assert!(!text.contains("leaked"), "{text}");
 }
+
+#[tokio::test]
+async fn a_program_has_no_signal_blocked_and_ends_at_a_broken_pipe() {
+    let script = "grep SigBlk /proc/self/status; yes | head -n 1; echo ${PIPESTATUS[0]}";
+    let finished = finish(script, PLENTY).await;
+    // 141 is how a shell says: ended by the signal for a broken pipe.
+    assert_eq!(finished.output.text(), "SigBlk:\t0000000000000000\ny\n141\n");
+}

@@ -8,12 +8,16 @@ use serde_json::{Value, json};
 
 use crate::{
     Media, ModelMessage, Request,
-    media::{self, Dropped, Images, Shown},
+    media::{self, Dropped, PDF, Shown, Takes},
 };
 
-/// Images the wire takes. The vendor takes 5 MiB of base64.
-const IMAGES: Images =
-    Images { kinds: &["image/png", "image/jpeg", "image/gif", "image/webp"], bytes: 5 * 1024 * 1024 / 4 * 3 };
+/// What the wire takes. The vendor takes 5 MiB of base64 for an image, and for a document whatever a request holds.
+const TAKES: Takes = Takes {
+    images: &["image/png", "image/jpeg", "image/gif", "image/webp"],
+    image_bytes: 5 * 1024 * 1024 / 4 * 3,
+    documents: PDF,
+    document_bytes: 20_000_000,
+};
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -33,6 +37,10 @@ pub(super) enum Block<'a> {
     },
     Image {
         source: Source<'a>,
+    },
+    Document {
+        source: Source<'a>,
+        title: &'a str,
     },
     Thinking {
         thinking: &'a str,
@@ -55,7 +63,7 @@ pub(super) enum Block<'a> {
     Kept(&'a Value),
 }
 
-/// The bytes of an image.
+/// The bytes of an image or a document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Source<'a> {
     r#type: &'static str,
@@ -81,11 +89,15 @@ pub(super) fn messages<'a>(request: &'a Request, provider: &str, dropped: &mut D
 
 /// What somebody said or a tool gave.
 fn blocks<'a>(parts: &'a [Part], media: &Media) -> Vec<Block<'a>> {
-    let block = |part| match media::show(part, media, &IMAGES) {
+    let block = |part| match media::show(part, media, &TAKES) {
         Shown::Text(text) => text_block(text),
         Shown::Words(words) => Some(Block::Text { text: words.into(), citations: None }),
         Shown::Image { media_type, base64 } => {
             Some(Block::Image { source: Source { r#type: "base64", media_type, data: base64 } })
+        }
+        Shown::Document { name, media_type, base64 } => {
+            let source = Source { r#type: "base64", media_type, data: base64 };
+            Some(Block::Document { source, title: name })
         }
     };
     parts.iter().filter_map(block).collect()

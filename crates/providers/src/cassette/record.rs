@@ -18,7 +18,7 @@ use super::{
     names::{Names, Order},
     question,
 };
-use crate::{Chunk, Error, Model, Provider, ReplyStream, Request, catalog::Opener};
+use crate::{Chunk, Error, Model, Provider, ReplyStream, Request, Workplace, catalog::Opener};
 
 /// A recording being made. Clones write to the same file.
 #[derive(Clone)]
@@ -156,6 +156,10 @@ impl Provider for Recording {
             asked: Some(Asked { conversation, question }),
         };
         stream::unfold(listening, Listening::next).boxed()
+    }
+
+    fn unenforced(&self, tools: &[&str], workplace: &Workplace) -> Vec<String> {
+        self.inner.unenforced(tools, workplace)
     }
 }
 

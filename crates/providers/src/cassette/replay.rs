@@ -4,6 +4,7 @@ use std::{
     fs,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use futures::{StreamExt, stream};
@@ -172,9 +173,19 @@ fn pieces(answered: Answered) -> Vec<Result<Chunk, Error>> {
             pieces.extend(reply.parts.iter().filter_map(delta).map(Ok));
             pieces.push(Ok(Chunk::Reply(reply)));
         }
-        Err(error) => pieces.push(Err(error)),
+        Err(error) => pieces.push(Err(at_once(error))),
     }
     pieces
+}
+
+/// The same failure without a wait: nobody is there who would have to recover.
+fn at_once(error: Error) -> Error {
+    let retry_after = Some(Duration::ZERO);
+    match error {
+        Error::RateLimited { .. } => Error::RateLimited { retry_after },
+        Error::Overloaded { .. } => Error::Overloaded { retry_after },
+        other => other,
+    }
 }
 
 fn delta(part: &ReplyPart) -> Option<Chunk> {

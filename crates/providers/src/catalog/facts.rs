@@ -3,6 +3,11 @@
 use rooftree_protocol::Usage;
 use serde::{Deserialize, Serialize};
 
+use super::Profile;
+
+/// Tokens below which a window is too small for every tool and its schema.
+const SMALL_WINDOW: u64 = 16_000;
+
 /// What is known about a model. Whatever is absent is unknown, not zero.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,6 +38,9 @@ pub struct Facts {
     /// Its place among its provider's models, for those who ask for a tier instead of a name.
     #[serde(default)]
     pub tier: Option<Tier>,
+    /// How it is asked, if that does not follow from what it can.
+    #[serde(default)]
+    pub profile: Option<Profile>,
 }
 
 fn yes() -> bool {
@@ -43,6 +51,26 @@ impl Facts {
     /// The provider before the slash.
     pub fn provider(&self) -> &str {
         self.id.split_once('/').map_or("", |(provider, _)| provider)
+    }
+
+    /// How it is asked: as its entry says, else by what it can.
+    pub fn asked(&self) -> Profile {
+        let is_small = self.window.is_some_and(|window| window < SMALL_WINDOW);
+        match self.profile {
+            Some(profile) => profile,
+            None if is_small || !self.tools => Profile::Lean,
+            None => Profile::Full,
+        }
+    }
+
+    /// Why it is asked so, in words for people.
+    pub fn why_asked_so(&self) -> &'static str {
+        match self.asked() {
+            _ if self.profile.is_some() => "its entry says so",
+            Profile::Full => "all tools, called over the wire",
+            Profile::Lean if !self.tools => "it does not call tools by itself",
+            Profile::Lean => "its window is small",
+        }
     }
 
     /// The name behind the slash.
@@ -129,6 +157,22 @@ impl Price {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_is_asked_leanly_if_it_cannot_call_or_reads_little_unless_its_entry_says_otherwise() {
+        let table = [
+            ("", Profile::Full),
+            ("tools = false", Profile::Lean),
+            ("window = 8192", Profile::Lean),
+            ("window = 16_000", Profile::Full),
+            ("window = 8192\nprofile = 'full'", Profile::Full),
+            ("profile = 'lean'", Profile::Lean),
+        ];
+        for (entry, expected) in table {
+            let facts: Facts = toml::from_str(&format!("id = 'a/b'\n{entry}")).unwrap();
+            assert_eq!(facts.asked(), expected, "{entry}");
+        }
+    }
 
     fn price() -> Price {
         let long =

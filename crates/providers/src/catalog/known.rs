@@ -58,12 +58,14 @@ impl Known {
 
     /// What is known about a provider's model. A date at the end of the name does not matter.
     pub fn find(&self, provider: &str, model: &str) -> Option<&Arc<Facts>> {
-        // Two wires of one vendor serve the same models.
-        let provider = if provider == "openai-chat" { "openai" } else { provider };
-        let named = |name: &str| {
-            self.models.iter().rfind(|facts| facts.provider() == provider && facts.model() == name)
+        let of = |provider: &str| {
+            let named = |name: &str| {
+                self.models.iter().rfind(|facts| facts.provider() == provider && facts.model() == name)
+            };
+            named(model).or_else(|| named(without_date(model)?))
         };
-        named(model).or_else(|| named(without_date(model)?))
+        // Two wires of one vendor serve the same models.
+        of(provider).or_else(|| if provider == "openai-chat" { of("openai") } else { None })
     }
 
     /// The model with this alias.

@@ -13,9 +13,11 @@ use super::{
     failure::{self, Failure},
     grant::{Counterpart, Grant, choose, row},
     program::CLAUDE,
+    rule::rules,
     start::Start,
     title::title_of,
 };
+use crate::Workplace;
 
 const TOOLS: &[Counterpart] = &[
     row("Read", "Read", Effect::ReadOnly),
@@ -51,26 +53,65 @@ pub(super) fn arguments(start: &Start<'_>) -> Vec<OsString> {
     arguments
 }
 
-pub(super) fn grant(tools: &[&str], mode: PermissionMode) -> Grant {
-    let mut grant = choose(TOOLS, tools, mode);
+pub(super) fn grant(tools: &[&str], workplace: &Workplace) -> Grant {
+    let mut grant = choose(TOOLS, tools, workplace);
     // `--tools` is the wall: what is not named does not exist. Servers from its user's settings stay out.
     grant.flags.push(format!("--tools={}", grant.tools.join(",")).into());
     grant.flags.push("--strict-mcp-config".into());
-    let effect = |tool: &&str| TOOLS.iter().find(|row| row.own == *tool).map(|row| row.effect);
-    // Its own mode for edits keeps them below the directory; naming the tools would allow them anywhere.
-    let edits_by_mode = mode == PermissionMode::AcceptEdits;
-    let is_named = |tool: &&&str| !(edits_by_mode && effect(tool) == Some(Effect::LocalMutation));
-    let named: Vec<&str> = grant.tools.iter().filter(is_named).copied().collect();
+    if grant.tools.is_empty() {
+        return grant;
+    }
+    let named = named(&grant.tools, workplace);
     if !named.is_empty() {
         grant.flags.push(format!("--allowedTools={}", named.join(",")).into());
     }
-    if edits_by_mode && named.len() < grant.tools.len() {
+    if named.len() < grant.tools.len() {
         grant.flags.push("--permission-mode=acceptEdits".into());
     }
+    deny(&mut grant, tools, workplace);
     grant
         .unenforced
         .push("hooks and permission rules in the settings of `claude` itself still hold".to_owned());
     grant
+}
+
+fn effect(tool: &str) -> Option<Effect> {
+    TOOLS.iter().find(|row| row.own == tool).map(|row| row.effect)
+}
+
+/// Its own mode for edits keeps them below the directory; naming the tools would allow them anywhere.
+fn edits_by_mode(workplace: &Workplace) -> bool {
+    workplace.mode == PermissionMode::AcceptEdits
+}
+
+/// Tools that are named as needing no question; not those its mode for edits is for.
+fn named<'a>(tools: &[&'a str], workplace: &Workplace) -> Vec<&'a str> {
+    let allow = rules(&workplace.rules.allow);
+    let is_allowed = |tool: &str| allow.iter().any(|rule| rule.is_whole() && rule.is_about(tool));
+    let is_for_mode = |tool: &str| {
+        edits_by_mode(workplace) && effect(tool) == Some(Effect::LocalMutation) && !is_allowed(tool)
+    };
+    tools.iter().copied().filter(|tool| !is_for_mode(tool)).collect()
+}
+
+/// Passes deny rules on, and says which do not hold there.
+fn deny(grant: &mut Grant, tools: &[&str], workplace: &Workplace) {
+    let mut denied = Vec::new();
+    let partial = rules(&workplace.rules.deny).into_iter().filter(|rule| !rule.is_whole());
+    for rule in partial.filter(|rule| tools.iter().any(|tool| rule.is_about(tool))) {
+        let passed = rule.for_claude();
+        match &passed {
+            None => grant.unenforced.push(format!("the deny rule `{rule}` does not reach into it")),
+            Some(_) if rule.is_command() => grant.unenforced.push(format!(
+                "the deny rule `{rule}` is passed on, but `claude` only looks at how a command begins"
+            )),
+            Some(_) => {}
+        }
+        denied.extend(passed);
+    }
+    if !denied.is_empty() {
+        grant.flags.push(format!("--disallowedTools={}", denied.join(",")).into());
+    }
 }
 
 pub(super) fn take(record: &Value, account: &mut Account) {

@@ -11,11 +11,12 @@ use serde_json::Value;
 use super::{
     account::{Account, Voice},
     failure,
-    grant::{Counterpart, Grant, choose, row},
+    grant::{Counterpart, Grant, choose, note_unreached, row},
     program::CODEX,
     start::Start,
     title::title_of,
 };
+use crate::Workplace;
 
 /// All but the web goes through its one shell, which its sandbox keeps to the directory.
 const TOOLS: &[Counterpart] = &[
@@ -51,14 +52,14 @@ pub(super) fn arguments(start: &Start<'_>) -> Vec<OsString> {
     arguments
 }
 
-pub(super) fn grant(tools: &[&str], mode: PermissionMode) -> Grant {
-    let mut grant = choose(TOOLS, tools, mode);
+pub(super) fn grant(tools: &[&str], workplace: &Workplace) -> Grant {
+    let mut grant = choose(TOOLS, tools, workplace);
     grant.tools.sort_unstable();
     grant.tools.dedup();
     let has = |tool: &str| grant.tools.contains(&tool);
     let (writes, searches) = (has("write"), has("web_search"));
     let has_shell = writes || has("shell");
-    let sandbox = match mode {
+    let sandbox = match workplace.mode {
         PermissionMode::Bypass if writes && tools.contains(&"Bash") => "danger-full-access",
         _ if writes => "workspace-write",
         _ => "read-only",
@@ -74,6 +75,7 @@ pub(super) fn grant(tools: &[&str], mode: PermissionMode) -> Grant {
             .unenforced
             .push(format!("it works through a shell: any command its {sandbox} sandbox lets pass"));
     }
+    note_unreached(&mut grant, tools, workplace);
     grant.unenforced.push("servers and rules in the settings of `codex` itself still hold".to_owned());
     grant
 }

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 
-use rooftree_protocol::PermissionMode;
 use serde_json::Value;
 
 use super::{
@@ -13,14 +12,15 @@ use super::{
     program::{Program, Speech},
     start::Start,
 };
+use crate::Workplace;
 
 impl Program {
-    /// What of these tools (canonical names) the program gets in this mode, and what cannot be enforced.
-    pub fn grant(&self, tools: &[&str], mode: PermissionMode) -> Grant {
+    /// What of these tools (canonical names) the program gets at this workplace, and what cannot be enforced.
+    pub fn grant(&self, tools: &[&str], workplace: &Workplace) -> Grant {
         match self.speech {
-            Speech::Claude => claude::grant(tools, mode),
-            Speech::Codex => codex::grant(tools, mode),
-            Speech::Pi => pi::grant(tools, mode),
+            Speech::Claude => claude::grant(tools, workplace),
+            Speech::Codex => codex::grant(tools, workplace),
+            Speech::Pi => pi::grant(tools, workplace),
         }
     }
 

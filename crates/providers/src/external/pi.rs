@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 
 use rooftree_protocol::{
-    Effect, PermissionMode, Usage,
+    Effect, Usage,
     event::{NoticeLevel, StopReason},
 };
 use serde_json::Value;
@@ -14,11 +14,12 @@ use serde_json::Value;
 use super::{
     account::{Account, Voice},
     failure,
-    grant::{Counterpart, Grant, choose, row},
+    grant::{Counterpart, Grant, choose, note_unreached, row},
     program::PI,
     start::Start,
     title::title_of,
 };
+use crate::Workplace;
 
 /// It has no sandbox: what writes can write anywhere.
 const TOOLS: &[Counterpart] = &[
@@ -47,14 +48,15 @@ pub(super) fn arguments(start: &Start<'_>) -> Vec<OsString> {
     arguments
 }
 
-pub(super) fn grant(tools: &[&str], mode: PermissionMode) -> Grant {
-    let mut grant = choose(TOOLS, tools, mode);
+pub(super) fn grant(tools: &[&str], workplace: &Workplace) -> Grant {
+    let mut grant = choose(TOOLS, tools, workplace);
     if grant.tools.is_empty() {
         grant.flags.push("--no-tools".into());
         return grant;
     }
     grant.flags.extend(["--tools".into(), grant.tools.join(",").into()]);
     grant.unenforced.push("it has no sandbox: its tools reach beyond the working directory".to_owned());
+    note_unreached(&mut grant, tools, workplace);
     grant
 }
 

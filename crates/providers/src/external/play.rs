@@ -92,7 +92,7 @@ impl Play {
             request: &self.request,
             system,
             session: prompt.session.as_deref(),
-            grant: &self.program.grant(&tools, self.request.workplace.mode),
+            grant: &self.program.grant(&tools, &self.request.workplace),
         });
         let start = self.spawn(args, Input::Bytes(prompt.text.clone().into_bytes()));
         let cwd = start.cwd.clone();

@@ -5,10 +5,16 @@ use std::fmt::Write;
 use rooftree_protocol::{Part, Usage, event::ReplyPart};
 use serde_json::{Value, json};
 
-use crate::{ModelMessage, Request};
+use crate::{
+    Media, ModelMessage, Request,
+    media::{Shown, Takes, show},
+};
 
 /// A longer system prompt does not fit into one argument and travels with the prompt.
 const ARGUMENT_BYTES: usize = 100_000;
+
+/// What a prompt takes besides text.
+const NOTHING: Takes = Takes { images: &[], image_bytes: 0, documents: &[], document_bytes: 0 };
 
 /// Whether the program's own memory of the session is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,16 +49,16 @@ pub(super) fn prompt(request: &Request, provider: &str, memory: Memory) -> Promp
     };
     let messages: Vec<&ModelMessage> = request.messages.iter().skip(from).map(AsRef::as_ref).collect();
     let mut dropped = Vec::new();
-    let images: usize = messages.iter().map(|message| images_in(message)).sum();
-    if images > 0 {
-        dropped.push(format!("{images} image(s)"));
+    let unseen: usize = messages.iter().map(|message| unseen_in(message, &request.media)).sum();
+    if unseen > 0 {
+        dropped.push(format!("{unseen} image(s) or file(s)"));
     }
     if request.schema.is_some() {
         dropped.push("the schema of the answer".to_owned());
     }
     let has_system = session.is_none() && request.system.len() > ARGUMENT_BYTES;
     let mut text = if has_system { format!("{}\n\n", request.system) } else { String::new() };
-    let words = words_of(&messages);
+    let words = words_of(&messages, &request.media);
     // A program that is asked to go on where it was cut off still has to be asked something.
     text.push_str(if words.is_empty() { "Go on." } else { &words });
     Prompt { text, has_system, session, before, dropped }
@@ -89,10 +95,10 @@ fn is_harmless(session: &str) -> bool {
 }
 
 /// The messages as words. If only the user has spoken, exactly what they said.
-fn words_of(messages: &[&ModelMessage]) -> String {
+fn words_of(messages: &[&ModelMessage], media: &Media) -> String {
     let last = messages.iter().rposition(|message| !matches!(message, ModelMessage::User(_)));
     let (past, new) = messages.split_at_checked(last.map_or(0, |at| at + 1)).unwrap_or((messages, &[]));
-    let new: Vec<String> = new.iter().map(|message| message_words(message)).collect();
+    let new: Vec<String> = new.iter().map(|message| message_words(message, media)).collect();
     let new = new.join("\n\n");
     if past.is_empty() {
         return new;
@@ -106,7 +112,7 @@ fn words_of(messages: &[&ModelMessage]) -> String {
             ModelMessage::Results(_) => "results",
         };
         // Words from outside must not be able to end the quotation.
-        let words = message_words(message).replace("</conversation", "&lt;/conversation");
+        let words = message_words(message, media).replace("</conversation", "&lt;/conversation");
         let _ = writeln!(text, "[{who}]\n{words}\n");
     }
     let new = if new.is_empty() { "Go on." } else { &new };
@@ -114,9 +120,9 @@ fn words_of(messages: &[&ModelMessage]) -> String {
     text
 }
 
-fn message_words(message: &ModelMessage) -> String {
+fn message_words(message: &ModelMessage, media: &Media) -> String {
     let lines: Vec<String> = match message {
-        ModelMessage::User(parts) => parts.iter().map(part_words).collect(),
+        ModelMessage::User(parts) => parts.iter().map(|part| part_words(part, media)).collect(),
         ModelMessage::Assistant { parts, .. } => parts.iter().filter_map(reply_words).collect(),
         ModelMessage::Results(results) => {
             results.iter().map(|result| format!("{:?}: {}", result.outcome, result.text())).collect()
@@ -125,15 +131,12 @@ fn message_words(message: &ModelMessage) -> String {
     lines.join("\n")
 }
 
-fn part_words(part: &Part) -> String {
-    match part {
-        Part::Text { text } => text.clone(),
-        Part::Image { media_type, bytes, .. } => {
-            format!("[an image, {media_type}, {bytes} bytes, not shown]")
-        }
-        Part::File { name, media_type, bytes, .. } => {
-            format!("[the file {name}, {media_type}, {bytes} bytes, not shown]")
-        }
+/// A part in words. Only a short text file can be shown besides text itself.
+fn part_words(part: &Part, media: &Media) -> String {
+    match show(part, media, &NOTHING) {
+        Shown::Text(text) => text.to_owned(),
+        Shown::Words(words) => words,
+        Shown::Image { .. } | Shown::Document { .. } => String::new(),
     }
 }
 
@@ -149,13 +152,46 @@ fn reply_words(part: &ReplyPart) -> Option<String> {
     }
 }
 
-fn images_in(message: &ModelMessage) -> usize {
-    let is_image = |part: &&Part| !matches!(part, Part::Text { .. });
+/// Parts that are named and not shown.
+fn unseen_in(message: &ModelMessage, media: &Media) -> usize {
+    let is_unseen = |part: &&Part| match part {
+        Part::Text { .. } => false,
+        Part::Image { .. } => true,
+        Part::File { .. } => part_words(part, media).starts_with('['),
+    };
     match message {
-        ModelMessage::User(parts) => parts.iter().filter(is_image).count(),
+        ModelMessage::User(parts) => parts.iter().filter(is_unseen).count(),
         ModelMessage::Assistant { .. } => 0,
         ModelMessage::Results(results) => {
-            results.iter().map(|result| result.content.iter().filter(is_image).count()).sum()
+            results.iter().map(|result| result.content.iter().filter(is_unseen).count()).sum()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::HashMap, sync::Arc};
+
+    use rooftree_protocol::BlobId;
+
+    use super::*;
+
+    #[test]
+    fn a_short_text_file_is_told_and_everything_else_is_named() {
+        let file = |name: &str, media_type: &str| Part::File {
+            blob: BlobId::from_digest(name.as_bytes()),
+            name: name.into(),
+            media_type: media_type.into(),
+            bytes: 2,
+        };
+        let (text, pdf) = (file("a.txt", "text/plain"), file("b.pdf", "application/pdf"));
+        let bytes = |content: &'static [u8]| Arc::<[u8]>::from(content);
+        let media: Media = Arc::new(HashMap::from([
+            (BlobId::from_digest(b"a.txt"), bytes(b"hi")),
+            (BlobId::from_digest(b"b.pdf"), bytes(b"\xff\xfe")),
+        ]));
+        assert_eq!(part_words(&text, &media), "<file name=\"a.txt\">\nhi\n</file>");
+        assert!(part_words(&pdf, &media).starts_with("[file b.pdf, application/pdf"));
+        assert_eq!(unseen_in(&ModelMessage::User(vec![text, pdf, Part::text("[x]")]), &media), 1);
     }
 }

@@ -30,7 +30,7 @@ struct New<'a> {
 struct Shown<'a> {
     #[serde(flatten)]
     part: &'a Part,
-    /// Base64 of an image, if its bytes are at hand.
+    /// Base64 of an image or a file, if its bytes are at hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<String>,
 }
@@ -89,7 +89,9 @@ fn new_parts(messages: &[Arc<ModelMessage>]) -> Vec<&Part> {
 
 fn shown<'a>(part: &'a Part, media: &Media) -> Shown<'a> {
     let data = match part {
-        Part::Image { blob, .. } => media.get(blob).map(|bytes| STANDARD.encode(bytes)),
+        Part::Image { blob, .. } | Part::File { blob, .. } => {
+            media.get(blob).map(|bytes| STANDARD.encode(bytes))
+        }
         _ => None,
     };
     Shown { part, data }

@@ -9,13 +9,15 @@ use serde_json::{Value, json};
 use super::{generation::Generation, signature};
 use crate::{
     Media, ModelMessage, Request,
-    media::{self, Dropped, Images, Shown},
+    media::{self, Dropped, PDF, Shown, Takes},
 };
 
-/// Images the wire takes. The vendor takes 20 MB for a whole request.
-const IMAGES: Images = Images {
-    kinds: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
-    bytes: 14 * 1024 * 1024,
+/// What the wire takes. The vendor takes 20 MB for a whole request.
+const TAKES: Takes = Takes {
+    images: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
+    image_bytes: 14 * 1024 * 1024,
+    documents: PDF,
+    document_bytes: 14 * 1024 * 1024,
 };
 
 /// One message.
@@ -133,11 +135,11 @@ fn call_of(part: &ReplyPart) -> Option<&ToolCall> {
 
 /// What somebody said.
 fn shown<'a>(parts: &'a [MessagePart], media: &Media) -> Vec<Part<'a>> {
-    let part = |part| match media::show(part, media, &IMAGES) {
+    let part = |part| match media::show(part, media, &TAKES) {
         Shown::Text("") => None,
         Shown::Text(text) => Some(Body::Text { text: text.into() }.into()),
         Shown::Words(words) => Some(Body::Text { text: words.into() }.into()),
-        Shown::Image { media_type, base64 } => {
+        Shown::Image { media_type, base64 } | Shown::Document { media_type, base64, .. } => {
             Some(Body::Image { inline_data: Inline { mime_type: media_type, data: base64 } }.into())
         }
     };

@@ -4,12 +4,19 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
-use super::Client;
+use super::{Client, failure};
+use crate::Error;
 
 impl Client {
     /// What a URL answers, read as this type; none if nobody answers in time or it is something else.
     pub(crate) async fn look<T: DeserializeOwned>(&self, url: &str, patience: Duration) -> Option<T> {
         let response = self.inner.get(url).timeout(patience).send().await.ok()?;
         response.error_for_status().ok()?.json().await.ok()
+    }
+
+    /// The status a URL answers with when nothing is asked of it.
+    pub async fn reach(&self, url: &str, patience: Duration) -> Result<u16, Error> {
+        let answer = self.inner.head(url).timeout(patience).send().await;
+        answer.map(|response| response.status().as_u16()).map_err(|error| failure::network(&error))
     }
 }

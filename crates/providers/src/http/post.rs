@@ -11,9 +11,20 @@ pub struct Post {
 }
 
 impl Post {
-    /// A post of a JSON body that is already spelled, because its bytes matter.
+    /// A post to this place.
+    pub fn to(url: impl Into<String>) -> Self {
+        Self { url: url.into(), ..Self::default() }
+    }
+
+    /// A post of a JSON body.
     pub fn json(url: impl Into<String>, body: Vec<u8>) -> Self {
-        Self { url: url.into(), body, ..Self::default() }
+        Self::to(url).body(body)
+    }
+
+    /// With a JSON body that is already spelled, because its bytes matter.
+    pub fn body(mut self, body: Vec<u8>) -> Self {
+        self.body = body;
+        self
     }
 
     /// Adds a header.

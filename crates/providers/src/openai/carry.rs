@@ -7,13 +7,17 @@ use rooftree_protocol::{Outcome, Part, ToolResult};
 use serde_json::{Value, json};
 
 use crate::{
-    Media,
-    media::{Images, Shown, show},
+    Media, Request, ToolChoice,
+    media::{PDF, Shown, Takes, show},
 };
 
-/// Images both wires take. The vendor takes 20 MB of one.
-const IMAGES: Images =
-    Images { kinds: &["image/png", "image/jpeg", "image/gif", "image/webp"], bytes: 20_000_000 / 4 * 3 };
+/// What both wires take at OpenAI: 20 MB of an image, and documents as large as a request may be.
+pub(super) const TAKES: Takes = Takes {
+    images: &["image/png", "image/jpeg", "image/gif", "image/webp"],
+    image_bytes: 20_000_000 / 4 * 3,
+    documents: PDF,
+    document_bytes: 32_000_000,
+};
 
 /// A piece of content as both wires can have it.
 pub(super) enum Piece<'a> {
@@ -21,16 +25,25 @@ pub(super) enum Piece<'a> {
     Text(std::borrow::Cow<'a, str>),
     /// A picture as a data URL.
     Image(String),
+    /// A document as a data URL.
+    Document { name: &'a str, url: String },
 }
 
 /// Parts as pieces. What cannot be shown is described in words.
-pub(super) fn pieces<'a>(parts: &'a [Part], media: &Media) -> Vec<Piece<'a>> {
-    let piece = |part: &'a Part| match show(part, media, &IMAGES) {
+pub(super) fn pieces<'a>(parts: &'a [Part], media: &Media, takes: &Takes) -> Vec<Piece<'a>> {
+    let piece = |part: &'a Part| match show(part, media, takes) {
         Shown::Text(text) => Piece::Text(text.into()),
         Shown::Words(words) => Piece::Text(words.into()),
-        Shown::Image { media_type, base64 } => Piece::Image(format!("data:{media_type};base64,{base64}")),
+        Shown::Image { media_type, base64 } => Piece::Image(data_url(media_type, &base64)),
+        Shown::Document { name, media_type, base64 } => {
+            Piece::Document { name, url: data_url(media_type, &base64) }
+        }
     };
     parts.iter().map(piece).collect()
+}
+
+fn data_url(media_type: &str, base64: &str) -> String {
+    format!("data:{media_type};base64,{base64}")
 }
 
 /// The words of pieces, one piece per paragraph.
@@ -68,6 +81,23 @@ pub(super) fn input(written: &str) -> Value {
         return json!({});
     }
     serde_json::from_str(written).unwrap_or_else(|_| Value::String(written.to_owned()))
+}
+
+/// The wire's word for a wish about tools.
+pub(super) enum Wish<'a> {
+    Word(&'static str),
+    This(&'a str),
+}
+
+/// What to say about tools; nothing if the model may do as it sees fit, or has none.
+pub(super) fn wish(request: &Request) -> Option<Wish<'_>> {
+    match &request.tool_choice {
+        _ if request.tools.is_empty() => None,
+        ToolChoice::Auto => None,
+        ToolChoice::Nothing => Some(Wish::Word("none")),
+        ToolChoice::Something => Some(Wish::Word("required")),
+        ToolChoice::This(name) => Some(Wish::This(name)),
+    }
 }
 
 /// Whether a schema is of the kind that can be enforced to the letter: closed objects, nothing optional.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::{
     Error, Model, Provider, Reply, ReplyStream, Request,
+    bounds::Bounds,
     catalog::Opener,
     http::{
         Client, Post,
@@ -17,7 +18,7 @@ use crate::{
         join,
         refusal::Refusal,
     },
-    openai::{Endpoint, failure::Failure},
+    openai::{BOUNDS, Endpoint, failure::Failure},
     sse,
 };
 
@@ -48,18 +49,18 @@ impl Chat {
 
 impl Provider for Chat {
     fn stream(&self, request: Request) -> ReplyStream {
-        let (body, dropped) = body::spell(&self.endpoint.provider, self.dialect, &request);
-        let mut post = Post::json(join(&self.endpoint.base_url, "chat/completions"), body);
-        if let ConversationField::Header(name) = self.dialect.conversation {
+        let Self { client, endpoint, dialect } = self;
+        let mut post = Post::to(join(&endpoint.base_url, "chat/completions"));
+        if let ConversationField::Header(name) = dialect.conversation {
             post = post.header(name, request.session.as_str());
         }
-        let answer = Answer {
-            provider: self.endpoint.provider.clone(),
-            fold: fold::Fold::default(),
-            marked: false,
-            dropped,
-        };
-        exchange::stream(self.client.clone(), self.endpoint.sign(post), answer)
+        let bounds = Bounds { bytes: dialect.request_bytes, ..BOUNDS };
+        let spell = |request: &Request| Ok(body::spell(&endpoint.provider, *dialect, request));
+        bounds.ask(request, spell, |(body, dropped)| {
+            let (provider, fold) = (endpoint.provider.clone(), fold::Fold::default());
+            let answer = Answer { provider, fold, marked: false, dropped };
+            exchange::stream(client.clone(), endpoint.sign(post.body(body)), answer)
+        })
     }
 }
 

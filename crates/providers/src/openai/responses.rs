@@ -21,7 +21,7 @@ use crate::{
         join,
         refusal::Refusal,
     },
-    openai::{Endpoint, failure::Failure},
+    openai::{BOUNDS, Endpoint, failure::Failure},
     sse,
 };
 
@@ -70,15 +70,14 @@ impl Responses {
 impl Provider for Responses {
     fn stream(&self, request: Request) -> ReplyStream {
         let summary = if self.no_summaries.load(Ordering::Relaxed) { None } else { Some("auto") };
-        let (body, dropped) = body::spell(&self.endpoint.provider, self.thinks, summary, &request);
-        let post = Post::json(join(&self.endpoint.base_url, "responses"), body);
-        let answer = Answer {
-            provider: self.endpoint.provider.clone(),
-            fold: fold::Fold::default(),
-            dropped,
-            no_summaries: Arc::clone(&self.no_summaries),
-        };
-        exchange::stream(self.client.clone(), self.endpoint.sign(post), answer)
+        let Self { client, endpoint, thinks, no_summaries } = self;
+        let post = Post::to(join(&endpoint.base_url, "responses"));
+        let spell = |request: &Request| Ok(body::spell(&endpoint.provider, *thinks, summary, request));
+        BOUNDS.ask(request, spell, |(body, dropped)| {
+            let (provider, fold) = (endpoint.provider.clone(), fold::Fold::default());
+            let answer = Answer { provider, fold, dropped, no_summaries: Arc::clone(no_summaries) };
+            exchange::stream(client.clone(), endpoint.sign(post.body(body)), answer)
+        })
     }
 }
 

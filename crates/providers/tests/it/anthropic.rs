@@ -144,21 +144,6 @@ async fn a_block_nobody_knows_grows_by_its_deltas() {
 }
 
 #[tokio::test]
-async fn an_answer_says_why_it_ends() {
-    let table = [
-        (say().text(["a"]), StopReason::End),
-        (say().text(["a"]).stop(Stop::MaxOutput), StopReason::MaxOutput),
-        (say().text(["a"]).stop(Stop::Refused), StopReason::Refused),
-        (say().call("t", "Read", ["{}"]), StopReason::Calls),
-    ];
-    let server = ModelServer::start(ANTHROPIC.server, table.clone().map(|(answer, _)| answer)).await;
-    let model = ANTHROPIC.model(&server.url());
-    for (_, stop) in table {
-        assert_eq!(ask(&model, question("hi")).await.1.unwrap().stop, stop);
-    }
-}
-
-#[tokio::test]
 async fn a_refusal_of_everything_is_an_error_with_the_reason() {
     let server = ModelServer::start(ANTHROPIC.server, [say().stop(Stop::Refused)]).await;
     let (_, outcome) = ask(&ANTHROPIC.model(&server.url()), question("hi")).await;

@@ -7,12 +7,13 @@ use rooftree_protocol::{
     BlobId, CallId, ModelChoice, Outcome, Part, SessionId, ToolCall, ToolResult, ToolSpec, event::ReplyPart,
 };
 use rooftree_providers::{
-    Chunk, Error, Model, ModelMessage, Reply, Request, ToolChoice, anthropic,
+    Chunk, Error, Model, ModelMessage, Provider, Reply, Request, ToolChoice, anthropic,
     catalog::Opener,
     gemini,
     http::{Client, Secret, Timeouts},
     openai,
 };
+use rooftree_testkit::model_server::{ModelServer, say};
 use serde_json::{Value, json};
 
 /// A wire under test.
@@ -126,9 +127,20 @@ pub fn image() -> (Part, rooftree_providers::Media) {
     (part, Arc::new(HashMap::from([(blob, Arc::from(*b"abc"))])))
 }
 
-/// Everything that comes, the reply or the error apart. Checks the contract of the stream on the way.
+/// Asks on a wire and gives the body that was sent, and what was left out.
+pub async fn sent(wire: Wire, request: Request) -> (Value, Vec<String>) {
+    let server = ModelServer::start(wire.server, [say().text(["ok"])]).await;
+    let reply = ask(&wire.model(&server.url()), request).await.1.unwrap();
+    (server.requests().remove(0).json(), reply.dropped)
+}
+
 pub async fn ask(model: &Model, request: Request) -> (Vec<Chunk>, Result<Reply, Error>) {
-    let mut stream = model.provider.stream(request);
+    listen(model.provider.as_ref(), request).await
+}
+
+/// Everything that comes, the reply or the error apart. Checks the contract of the stream on the way.
+pub async fn listen(provider: &dyn Provider, request: Request) -> (Vec<Chunk>, Result<Reply, Error>) {
+    let mut stream = provider.stream(request);
     let mut chunks = Vec::new();
     let mut outcome = None;
     while let Some(item) = stream.next().await {

@@ -2,6 +2,7 @@
 
 mod ending;
 mod fake;
+mod limits;
 mod memory;
 mod recordings;
 mod trouble;

@@ -8,7 +8,7 @@ use rooftree_providers::{
     Chunk, Error, gemini,
     http::{Client, Secret, Timeouts},
 };
-use rooftree_testkit::model_server::{Block, ModelServer, Stop, fail, say};
+use rooftree_testkit::model_server::{Block, ModelServer, fail, say};
 use serde_json::json;
 
 use crate::asking::{GEMINI, ask, assistant, conversation, question, said, user};
@@ -107,21 +107,6 @@ async fn signatures_and_unknown_parts_go_back_where_they_were() {
 }
 
 #[tokio::test]
-async fn an_answer_says_why_it_ends() {
-    let table = [
-        (say().text(["a"]), StopReason::End),
-        (say().text(["a"]).stop(Stop::MaxOutput), StopReason::MaxOutput),
-        (say().text(["a"]).stop(Stop::Refused), StopReason::Refused),
-        (say().call("t", "Read", ["{}"]), StopReason::Calls),
-    ];
-    let server = ModelServer::start(GEMINI.server, table.clone().map(|(answer, _)| answer)).await;
-    let model = GEMINI.model(&server.url());
-    for (_, stop) in table {
-        assert_eq!(ask(&model, question("hi")).await.1.unwrap().stop, stop);
-    }
-}
-
-#[tokio::test]
 async fn what_is_blocked_or_misspelled_is_an_error_of_its_class() {
     let event = |value: serde_json::Value| say().endless().block(Block::Frame(format!("data: {value}\n\n")));
     let stopped =
@@ -148,4 +133,15 @@ async fn what_is_blocked_or_misspelled_is_an_error_of_its_class() {
             Err(Error::RateLimited { retry_after: None }),
         ]
     );
+}
+
+#[tokio::test]
+async fn the_base_url_says_which_version_is_asked() {
+    for (behind, version) in [("", "v1beta"), ("/v1beta", "v1beta"), ("/v1", "v1")] {
+        let server = ModelServer::start(GEMINI.server, [say().text(["ok"])]).await;
+        let model = GEMINI.model(&format!("{}{behind}", server.url()));
+        assert!(ask(&model, question("hi")).await.1.is_ok());
+        let path = format!("/{version}/models/m:streamGenerateContent?alt=sse");
+        assert_eq!(server.requests()[0].path, path);
+    }
 }

@@ -8,14 +8,11 @@ use rooftree_testkit::model_server::{ModelServer, say};
 use serde_json::{Value, json};
 
 use crate::asking::{
-    GEMINI, ask, assert_extends, assistant, call, conversation, image, question, result, tool, user,
+    self, GEMINI, ask, assert_extends, assistant, call, conversation, image, question, result, tool, user,
 };
 
-/// Asks and gives the body that was sent, and what was left out.
 async fn sent(request: Request) -> (Value, Vec<String>) {
-    let server = ModelServer::start(GEMINI.server, [say().text(["ok"])]).await;
-    let reply = ask(&GEMINI.model(&server.url()), request).await.1.unwrap();
-    (server.requests().remove(0).json(), reply.dropped)
+    asking::sent(GEMINI, request).await
 }
 
 fn with_results(model: &str, writer: &str) -> Request {

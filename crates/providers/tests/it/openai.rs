@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use futures::StreamExt;
-use rooftree_protocol::{CallId, Outcome, Part, SessionId, ToolCall, ToolResult, ToolSpec, event::ReplyPart};
+use rooftree_protocol::{CallId, SessionId, ToolResult, ToolSpec, event::ReplyPart};
 use rooftree_providers::{
-    Chunk, Error, Media, ModelMessage, Provider, Reply, Request, ToolChoice,
+    Chunk, ModelMessage, Reply, Request,
     http::{Client, Timeouts},
 };
 use serde_json::{Value, json};
+
+use crate::asking;
+pub(crate) use crate::asking::{listen as ask, result};
 
 pub(crate) fn client() -> Client {
     Client::new(Timeouts::default()).unwrap()
@@ -16,21 +18,7 @@ pub(crate) fn client() -> Client {
 
 /// "Hi" to a model called `m`, with no tools.
 pub(crate) fn request() -> Request {
-    Request {
-        model: "m".into(),
-        effort: None,
-        agent: "lead".into(),
-        system: "Be brief.".into(),
-        messages: vec![user("Hi")].into(),
-        tools: Arc::from([]),
-        tool_choice: ToolChoice::Auto,
-        schema: None,
-        max_output: None,
-        media: Media::default(),
-        session: SessionId::from_entropy(7),
-        attempt: 0,
-        workplace: Arc::default(),
-    }
+    Request { agent: "lead".into(), session: SessionId::from_entropy(7), ..asking::question("Hi") }
 }
 
 pub(crate) fn tools() -> Arc<[ToolSpec]> {
@@ -39,11 +27,11 @@ pub(crate) fn tools() -> Arc<[ToolSpec]> {
 }
 
 pub(crate) fn user(text: &str) -> Arc<ModelMessage> {
-    Arc::new(ModelMessage::User(vec![Part::text(text)]))
+    Arc::new(asking::user(text))
 }
 
 pub(crate) fn assistant(model: &str, parts: Vec<ReplyPart>) -> Arc<ModelMessage> {
-    Arc::new(ModelMessage::Assistant { model: model.into(), parts })
+    Arc::new(asking::assistant(model, parts))
 }
 
 pub(crate) fn text(text: &str) -> ReplyPart {
@@ -59,35 +47,11 @@ pub(crate) fn call_id(number: u128) -> CallId {
 }
 
 pub(crate) fn call(number: u128, input: Value) -> ReplyPart {
-    ReplyPart::Call(ToolCall { id: call_id(number), tool: "Read".into(), input })
-}
-
-pub(crate) fn result(number: u128, outcome: Outcome, content: Vec<Part>) -> ToolResult {
-    ToolResult { call: call_id(number), outcome, content }
+    asking::call(number, "Read", input)
 }
 
 pub(crate) fn results(results: Vec<ToolResult>) -> Arc<ModelMessage> {
     Arc::new(ModelMessage::Results(results))
-}
-
-/// Asks: all deltas, and the reply or why there is none.
-pub(crate) async fn ask(provider: &dyn Provider, request: Request) -> (Vec<Chunk>, Result<Reply, Error>) {
-    let mut stream = provider.stream(request);
-    let mut deltas = Vec::new();
-    while let Some(chunk) = stream.next().await {
-        match chunk {
-            Ok(Chunk::Reply(reply)) => {
-                assert!(stream.next().await.is_none(), "the reply is the last thing");
-                return (deltas, Ok(reply));
-            }
-            Ok(delta) => deltas.push(delta),
-            Err(error) => {
-                assert!(stream.next().await.is_none(), "an error is the last thing");
-                return (deltas, Err(error));
-            }
-        }
-    }
-    panic!("the stream ended without a reply or an error: {deltas:?}");
 }
 
 /// The calls of a reply: tool and input.

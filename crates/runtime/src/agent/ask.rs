@@ -9,7 +9,7 @@ use rooftree_protocol::{
 };
 use rooftree_providers::{Chunk, Error as ProviderError, Model, ModelMessage, Reply, Request};
 
-use super::{Agent, budget, journal::Commit, limits::End, patience, patience::Patience, prompt};
+use super::{Agent, budget, journal::Commit, limits::End, patience, patience::Patience, prompt, strict};
 use crate::{Error, governor::Pass};
 
 /// How one attempt went.
@@ -39,7 +39,7 @@ pub(super) async fn ask(agent: &mut Agent) -> Result<Option<End>, Error> {
     let mut patience = Patience::new(model, &agent.world);
     loop {
         let model = patience.model().clone();
-        if let Some(end) = budget::exhausted(agent, &model) {
+        if let Some(end) = strict::refusal(agent, &model).or_else(|| budget::exhausted(agent, &model)) {
             return Ok(Some(end));
         }
         let pass = match patience::admit(agent, &model).await? {
@@ -150,8 +150,8 @@ fn tell(agent: &mut Agent, delta: Chunk, said: &mut String) {
     }
 }
 
-/// Gets the bytes of the images in the conversation: the newest ones, as many as one request may
-/// carry. The others are told in words.
+/// Gets the bytes of the images and files in the conversation: the newest ones, as many as one request
+/// may carry. The others are told in words.
 async fn load_media(agent: &mut Agent) -> Result<(), Error> {
     let mut room = agent.kit.limits.media_bytes;
     let mut media = HashMap::new();

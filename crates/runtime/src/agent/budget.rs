@@ -15,15 +15,20 @@ const FIRST_ANSWER: u64 = 500;
 /// What is left of the run's money, if that is bounded.
 pub(super) fn left(agent: &Agent) -> Option<f64> {
     let allowed = agent.kit.limits.max_cost_usd?;
-    let spent = agent.history.run().map_or(0.0, |run| run.usage.cost_usd + run.delegated.cost_usd);
-    Some((allowed - spent).max(0.0))
+    Some((allowed - spent(agent)).max(0.0))
+}
+
+/// What the run has cost, with what it delegated and what is set aside for tasks at work.
+fn spent(agent: &Agent) -> f64 {
+    let set_aside: f64 = agent.history.tasks().iter().filter_map(|task| task.share).sum();
+    set_aside + agent.history.run().map_or(0.0, |run| run.usage.cost_usd + run.delegated.cost_usd)
 }
 
 /// Says that the run must end, and why, if the next question does not fit its budget.
 pub(super) fn exhausted(agent: &mut Agent, model: &Model) -> Option<End> {
     let allowed = agent.kit.limits.max_cost_usd?;
     let run = agent.history.run()?;
-    let spent = run.usage.cost_usd + run.delegated.cost_usd;
+    let spent = spent(agent);
     let answer = run.usage.output.checked_div(u64::from(run.turns)).unwrap_or(FIRST_ANSWER);
     let question =
         Usage { input: agent.window.tokens(prompt::estimate(agent)), output: answer, ..Usage::default() };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Effect, EventBody, Outcome, Part, Repeat, ToolCall, ToolKind, event::ToolRecord};
+use rooftree_protocol::{Effect, EventBody, Outcome, Part, Repeat, ToolCall, event::ToolRecord};
 use rooftree_tools::{Tool, ToolContext, toolset::Found};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -55,7 +55,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
 
 /// Who calls, for the tools that ask other agents. The others need not know, and are spared the cost.
 fn caller(agent: &Agent, one: &Prepared) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
-    let run = agent.run_id().filter(|_| one.tool.kind() == ToolKind::Delegate)?;
+    let run = agent.run_id().filter(|_| one.tool.needs_caller())?;
     let asks = |open: &&super::history::OpenCall| matches!(agent.kit.toolset.find(&open.call.tool), Found::Tool(tool) if tool.spec().name == "Task");
     Some(Arc::new(Caller {
         world: agent.world.clone(),

@@ -14,6 +14,8 @@ pub(crate) enum Next {
     Ask,
     /// Make these calls.
     Act(Vec<ToolCall>),
+    /// Have the work checked.
+    Verify,
     /// Make the context smaller in this way.
     Compact(Squeeze),
     /// End.
@@ -31,6 +33,15 @@ pub(crate) enum Room {
     None(u32),
 }
 
+/// Whether somebody checks the work when it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Checking {
+    /// The definition names verifiers.
+    Wanted,
+    /// Nobody does.
+    No,
+}
+
 /// The ways to get room, from the gentlest to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Squeeze {
@@ -43,7 +54,7 @@ pub(crate) enum Squeeze {
 }
 
 /// What follows this history.
-pub(crate) fn decide(history: &History, limits: &Limits, room: Room) -> Next {
+pub(crate) fn decide(history: &History, limits: &Limits, room: Room, checking: Checking) -> Next {
     let open: Vec<ToolCall> = history.open_calls().map(|open| open.call.clone()).collect();
     let (turns, identical) = history.run().map_or((0, 0), |run| (run.turns, run.identical));
     let cut_off = history.run().map_or(0, |run| run.cut_off);
@@ -67,6 +78,7 @@ pub(crate) fn decide(history: &History, limits: &Limits, room: Room) -> Next {
         }
         // Kept when the run was stopped, by a process that was gone before it could settle.
         Some(StopReason::Cancelled) => Next::End(End::Cancelled),
+        Some(_) if checking == Checking::Wanted && !history.is_checked() => Next::Verify,
         Some(_) => Next::End(End::Completed),
         None if turns >= limits.max_turns && !history.has_last_word(limits) => Next::End(End::MaxTurns),
         None => ask(history, room),
@@ -111,7 +123,9 @@ mod tests {
     #[test]
     fn a_table_of_histories_and_what_follows() {
         let limits = Limits { max_turns: 2, identical_calls: 1, ..Limits::default() };
-        let next = |events: Vec<rooftree_protocol::Event>| decide(&folded(&events), &limits, Room::Plenty);
+        let next = |events: Vec<rooftree_protocol::Event>| {
+            decide(&folded(&events), &limits, Room::Plenty, Checking::No)
+        };
 
         assert_eq!(next(vec![started(), user("hi")]), Next::Ask);
         assert_eq!(next(vec![started(), user("hi"), reply("done", &[])]), Next::End(End::Completed));

@@ -9,9 +9,12 @@ use std::{collections::BTreeSet, sync::Arc};
 use rooftree_protocol::{
     BlobId, CallId, Event, EventBody, Lane, Limits, Origin, Outcome, Part, PermissionId, Repeat, RunId,
     Timestamp, Todo, ToolCall, ToolResult, Usage,
-    event::{ClearReason, Compaction, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, WaitReason},
+    event::{
+        ClearReason, Compaction, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, Verdict,
+        WaitReason,
+    },
 };
-use rooftree_providers::ModelMessage;
+use rooftree_providers::{ModelMessage, may_be_shown};
 
 use super::{run_view::RunView, window, wording};
 
@@ -33,6 +36,8 @@ pub struct History {
     /// The last thing somebody asked for, whatever became of the rest.
     request: Option<Arc<ModelMessage>>,
     shrunk: u32,
+    /// Whether the last reply was checked.
+    checked: bool,
     /// The number of the last reply.
     reply_at: u64,
     /// Tasks that were started and of whose end nothing was told.
@@ -127,6 +132,7 @@ impl History {
             EventBody::PermissionRequested { id, .. } => self.set_asking(Some(id.clone())),
             EventBody::PermissionResolved { .. } => self.set_asking(None),
             EventBody::TodoUpdated { items } => self.todos = items.as_slice().into(),
+            EventBody::RunVerified(verdict) => self.take_verdict(verdict),
             EventBody::RunCompleted(_) => {
                 self.close_open(INTERRUPTED);
                 self.run = None;
@@ -191,6 +197,11 @@ impl History {
         self.run.as_ref().is_some_and(is_at_the_end)
     }
 
+    /// Whether the work of the run, as it is, was checked.
+    pub fn is_checked(&self) -> bool {
+        self.checked
+    }
+
     /// Whether the last thing said is what tools answered.
     pub fn ends_with_results(&self) -> bool {
         matches!(self.messages.last().map(Arc::as_ref), Some(ModelMessage::Results(_)))
@@ -201,7 +212,7 @@ impl History {
         self.todos.clone()
     }
 
-    /// The images the conversation names, in order.
+    /// The images and files the conversation names, in order.
     pub fn images(&self) -> &[BlobId] {
         &self.images
     }
@@ -290,7 +301,7 @@ impl History {
         if self.is_cut_off() {
             self.push(go_on());
         }
-        self.shrunk = 0;
+        (self.shrunk, self.checked) = (0, false);
         self.last_stop = Some(reply.stop);
         let calls: Vec<ToolCall> = reply.calls().cloned().collect();
         if let Some(run) = &mut self.run {
@@ -298,6 +309,19 @@ impl History {
         }
         self.push(ModelMessage::Assistant { model: reply.model.clone(), parts: reply.parts.clone() });
         self.open = calls.into_iter().map(|call| OpenCall { call, intent: None, result: None }).collect();
+    }
+
+    /// Work that was found wanting goes back to the model, with the reasons.
+    fn take_verdict(&mut self, verdict: &Verdict) {
+        self.checked = true;
+        if let Some(run) = &mut self.run {
+            run.verifications = verdict.attempt;
+            run.verified = Some(verdict.passed);
+            run.usage += verdict.usage;
+        }
+        if verdict.again {
+            self.push(ModelMessage::User(vec![Part::text(wording::verdict(verdict))]));
+        }
     }
 
     fn take_result(&mut self, record: &ToolRecord) {
@@ -400,7 +424,10 @@ fn without_image(part: &Part) -> Part {
 
 /// The images of a message, in order.
 fn images_in(message: &ModelMessage) -> Vec<BlobId> {
-    let blob = |part: &Part| if let Part::Image { blob, .. } = part { Some(blob.clone()) } else { None };
+    let blob = |part: &Part| match part {
+        Part::Image { blob, .. } | Part::File { blob, .. } if may_be_shown(part) => Some(blob.clone()),
+        _ => None,
+    };
     match message {
         ModelMessage::User(parts) => parts.iter().filter_map(blob).collect(),
         ModelMessage::Results(results) => {

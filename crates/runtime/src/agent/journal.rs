@@ -126,10 +126,10 @@ impl Journal {
         for (run, body) in opening.chain(bodies) {
             self.head += 1;
             let event = self.teller.event(run, body);
-            events.push(Event { id: Some(self.head), ..event });
+            events.push(Arc::new(Event { id: Some(self.head), ..event }));
         }
         let batch = Batch {
-            events: events.clone(),
+            events: Vec::new(),
             taken: commit.taken,
             done: commit.done,
             run: commit.opens,
@@ -139,8 +139,7 @@ impl Journal {
             snippet: commit.snippet,
             lease: world.now().after(LEASE),
         };
-        let pending = world.store().append(&self.claim, batch);
-        let events: Vec<Arc<Event>> = events.into_iter().map(Arc::new).collect();
+        let pending = world.store().append_shared(&self.claim, &events, batch);
         entries.send(Entry::Written(pending, events.clone()));
         events
     }

@@ -6,19 +6,22 @@
 use std::{path::Path, sync::Arc};
 
 use rooftree_protocol::Part;
-use rooftree_providers::{ModelMessage, Request, ToolChoice, Workplace};
+use rooftree_providers::{ModelMessage, Request, Rules, ToolChoice, Workplace};
 
 use super::{Agent, window};
-use crate::{kit::Kit, world::World};
+use crate::{kit::Kit, memory, world::World};
 
 /// Tokens a reply may have: plenty for any turn, and no provider sets more aside for it.
 const MAX_OUTPUT: u64 = 32_000;
 
 /// The system prompt for a definition at work in a directory.
-pub(super) fn system(_world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
+pub(crate) fn system(world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
     let prompt = kit.definition.prompt.trim();
     let platform = std::env::consts::OS;
-    format!("{prompt}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display())
+    let shelves = &world.options.memory;
+    let memory = memory::excerpt(&kit.definition, shelves, cwd, kit.limits.memory_bytes);
+    let memory = memory.map(|memory| format!("\n\n# What you remember\n\n{memory}")).unwrap_or_default();
+    format!("{prompt}{memory}\n\n# Environment\n\nWorking directory: {}\nPlatform: {platform}", cwd.display())
         .trim()
         .into()
 }
@@ -39,8 +42,15 @@ pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt:
         media: agent.media.clone(),
         session: agent.session.id.clone(),
         attempt,
-        workplace: Arc::new(Workplace { directory: agent.session.cwd.clone(), mode: agent.policy.mode }),
+        workplace: Arc::new(workplace(agent)),
     }
+}
+
+/// Where the agent works and how freely, for models that act by themselves.
+pub(super) fn workplace(agent: &Agent) -> Workplace {
+    let written = |rules: &[rooftree_tools::Rule]| rules.iter().map(ToString::to_string).collect();
+    let rules = Rules { allow: written(&agent.policy.allow), deny: written(&agent.policy.deny) };
+    Workplace { directory: agent.session.cwd.clone(), mode: agent.policy.mode, rules }
 }
 
 /// The conversation, and that it is time to come to an end.

@@ -11,6 +11,7 @@ use super::{
     decide::{Next, decide},
     limits::End,
     take::take_in,
+    verify::verify,
 };
 use crate::Error;
 
@@ -22,9 +23,10 @@ pub(super) async fn run(agent: &mut Agent) -> Result<End, Error> {
         take_in(agent).await?;
         let ended = match agent.ending.take() {
             Some(end) => Some(end),
-            None => match decide(&agent.history, &agent.kit.limits, agent.room()) {
+            None => match decide(&agent.history, &agent.kit.limits, agent.room(), agent.checking()) {
                 Next::Ask => ask(agent).await?,
                 Next::Act(calls) => act(agent, calls).await?,
+                Next::Verify => verify(agent).await?,
                 Next::Compact(squeeze) => compact(agent, squeeze).await?,
                 Next::End(end) => Some(end),
             },

@@ -44,6 +44,10 @@ pub struct RunView {
     pub steps: VecDeque<String>,
     /// What runs it delegated to cost so far.
     pub delegated: Usage,
+    /// How often its work was checked.
+    pub verifications: u32,
+    /// What came of the last check.
+    pub verified: Option<bool>,
     /// For whom it works, if another agent asked.
     pub mandate: Option<Box<Mandate>>,
     /// Calls that were refused so far.
@@ -78,6 +82,8 @@ impl RunView {
             tools: Vec::new(),
             steps: VecDeque::new(),
             delegated: Usage::none(),
+            verifications: 0,
+            verified: None,
             mandate: None,
             denials: Vec::new(),
             text: String::new(),

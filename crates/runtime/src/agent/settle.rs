@@ -16,6 +16,7 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
     // Every call has a result, also those the run ended without making.
     let open: Vec<ToolCall> = agent.history.open_calls().map(|open| open.call.clone()).collect();
     leave(agent, open, "[cancelled] the run ended before this call was made");
+    let copy = task::changes(agent.mandate.as_deref()).await;
     let Some(run) = agent.history.run() else { return Ok(()) };
     rooftree_store::failpoint::reach("run.settling");
     let mail = run.mail;
@@ -33,7 +34,8 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
         tools: run.tools.clone(),
         steps: run.steps.iter().cloned().collect(),
         delegated: run.delegated,
-        verified: None,
+        workspace: copy,
+        verified: run.verified,
         denials: run.denials.clone(),
         error: end.problem(),
     };

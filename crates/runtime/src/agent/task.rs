@@ -1,10 +1,15 @@
 //! A delegated run as the one who delegated sees it: a task that ends, and what is told of it.
 
-use rooftree_protocol::{Mandate, RunId, RunStatus, Usage, event::RunEnd};
+use rooftree_protocol::{
+    Mandate, RunId, RunStatus, Usage,
+    event::{RunEnd, WorkspaceNote},
+};
 use rooftree_store::{TaskRow, TaskStatus};
 use rooftree_tools::output;
+use serde_json::{Map, Value};
 
 use super::Agent;
+use crate::workspace::{self, Workspace};
 
 /// The task's row once its run has ended.
 pub(super) fn ended(agent: &Agent, run: &RunId, mandate: &Mandate, end: &RunEnd) -> TaskRow {
@@ -20,8 +25,43 @@ pub(super) fn ended(agent: &Agent, run: &RunId, mandate: &Mandate, end: &RunEnd)
         started_at: view.map_or_else(|| agent.world.now(), |view| view.started_at),
         ended_at: Some(agent.world.now()),
         child: Some(agent.session.id.clone()),
-        data: [("agent".to_owned(), agent.session.agent.clone().into())].into_iter().collect(),
+        data: data(agent, mandate),
     }
+}
+
+fn data(agent: &Agent, mandate: &Mandate) -> Map<String, Value> {
+    let mut data = Map::from_iter([("agent".to_owned(), agent.session.agent.clone().into())]);
+    data.extend(mandate.workspace.clone().map(|workspace| ("workspace".to_owned(), workspace)));
+    data
+}
+
+/// What a run changed in a working copy of its own. A copy without changes goes at once.
+pub(super) async fn changes(mandate: Option<&Mandate>) -> Option<Box<WorkspaceNote>> {
+    let copy: Workspace = serde_json::from_value(mandate?.workspace.clone()?).ok()?;
+    let (diffstat, files) = match workspace::changes(&copy).await {
+        Ok(changes) if changes.files.is_empty() => {
+            let _ = workspace::discard(&copy, false).await;
+            return None;
+        }
+        Ok(changes) => (changes.diffstat, changes.files.into_iter().map(|file| file.path).collect()),
+        // Nobody can look into it now; it stays where it is.
+        Err(problem) => (problem.message, Vec::new()),
+    };
+    let Workspace { root, branch, base, .. } = copy;
+    Some(Box::new(WorkspaceNote { root, branch, base, diffstat, files }))
+}
+
+/// What is said about a working copy that holds changes.
+fn about_copy(run: &RunId, note: &WorkspaceNote) -> String {
+    let place = match &note.branch {
+        Some(branch) => format!("branch {branch}, in {}", note.root.display()),
+        None => note.root.display().to_string(),
+    };
+    format!(
+        "[workspace: its changes are not in your working directory yet ({place}). ApplyWorkspace {{\"task_id\": \"{run}\"}} \
+         brings them in, DiscardWorkspace drops them.]\n{}",
+        note.diffstat.trim_end()
+    )
 }
 
 fn status(status: RunStatus) -> TaskStatus {
@@ -49,11 +89,19 @@ pub(crate) fn total(end: &RunEnd) -> Usage {
 /// What the one who delegated reads of a task that ended while it was not waiting.
 pub(crate) fn notice(agent: &str, run: &RunId, end: &RunEnd, limit: usize) -> String {
     let status = end.status;
-    format!("[Background sub-agent {run} ({agent}) {status}]\nSummary: {}", answer(agent, end, limit))
+    format!("[Background sub-agent {run} ({agent}) {status}]\nSummary: {}", answer(agent, run, end, limit))
 }
 
 /// What a run answered. One that did not succeed says so first, whatever else it said.
-pub(crate) fn answer(agent: &str, end: &RunEnd, limit: usize) -> String {
+pub(crate) fn answer(agent: &str, run: &RunId, end: &RunEnd, limit: usize) -> String {
+    let said = said(agent, end, limit);
+    match &end.workspace {
+        Some(note) => format!("{said}\n\n{}", about_copy(run, note)),
+        None => said,
+    }
+}
+
+fn said(agent: &str, end: &RunEnd, limit: usize) -> String {
     let text = end.text.trim();
     let text =
         if output::is_long(text, limit) { output::cut(text, limit, None).text } else { text.to_owned() };

@@ -1,10 +1,14 @@
 //! How much of a model's window a conversation takes: an estimate, corrected by what is reported.
 
 use rooftree_protocol::{Part, event::ReplyPart};
-use rooftree_providers::ModelMessage;
+use rooftree_providers::{ModelMessage, may_be_shown};
 
 /// What one image counts for, whatever its size in bytes.
 const IMAGE_TOKENS: u64 = 1_200;
+/// Bytes of a file for one token: much of a document is not words.
+const FILE_BYTES_PER_TOKEN: u64 = 16;
+/// What one file counts for at most; beyond it most models do not get the file.
+const FILE_TOKENS: u64 = 50_000;
 /// Characters per token, before the first report.
 const CHARS_PER_TOKEN: u64 = 4;
 
@@ -59,6 +63,9 @@ fn weigh_parts(parts: &[Part]) -> u64 {
     let part = |part: &Part| match part {
         Part::Text { text } => weigh_text(text),
         Part::Image { .. } => IMAGE_TOKENS,
+        Part::File { bytes, .. } if may_be_shown(part) => {
+            24 + (bytes / FILE_BYTES_PER_TOKEN).min(FILE_TOKENS)
+        }
         Part::File { name, .. } => weigh_text(name) + 24,
     };
     parts.iter().map(part).sum()

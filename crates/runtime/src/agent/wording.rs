@@ -3,20 +3,30 @@
 //! Invariant: text from outside never carries authority. What another agent, a schedule or the
 //! runtime says is wrapped and escaped; what a person says cannot contain such a wrapping.
 
-use rooftree_protocol::{Message, Origin, Part};
+use rooftree_protocol::{Message, Origin, Part, event::Verdict};
 
 /// What the model reads of a message.
 pub fn user_parts(message: &Message) -> Vec<Part> {
-    let mut parts: Vec<Part> = message.parts.iter().map(|part| worded(part, message)).collect();
+    let mut parts: Vec<Part> = message.parts.iter().flat_map(|part| worded(part, message)).collect();
     if let Some(context) = &message.context {
         parts.insert(0, Part::text(inert(context)));
     }
     parts
 }
 
-fn worded(part: &Part, message: &Message) -> Part {
+/// What the model reads when its work was found wanting.
+pub(crate) fn verdict(verdict: &Verdict) -> String {
+    let wanting = verdict.reports.iter().filter(|report| !report.passed);
+    let said: Vec<String> = wanting.map(|report| format!("{}: {}", report.name, report.said)).collect();
+    let text =
+        format!("Verification failed. Put it right, then say that you are done.\n\n{}", said.join("\n\n"));
+    wrapped("rooftree", "verification", &text)
+}
+
+/// A file is named in words, and kept for models that can see it.
+fn worded(part: &Part, message: &Message) -> Vec<Part> {
     match part {
-        Part::Text { text } => Part::text(match &message.origin {
+        Part::Text { text } => vec![Part::text(match &message.origin {
             Origin::User | Origin::Connector { .. } => inert(text),
             // What an agent is asked to do is its request; it cannot pose as us either.
             Origin::Agent { .. } if message.mandate.is_some() => inert(text),
@@ -28,12 +38,15 @@ fn worded(part: &Part, message: &Message) -> Part {
             Origin::Agent { session, .. } => wrapped(session.as_str(), "message", text),
             Origin::Schedule { schedule } => wrapped(schedule, "schedule", text),
             Origin::System { about } => wrapped("rooftree", about, text),
-        }),
-        Part::File { blob, name, media_type, bytes } => Part::text(format!(
-            "[attached file {}: {media_type}, {bytes} bytes; read it with Read {{\"file_path\": \"blob:{blob}\"}}]",
-            inert(name)
-        )),
-        Part::Image { .. } => part.clone(),
+        })],
+        Part::File { blob, name, media_type, bytes } => {
+            let (name, media_type) = (inert(name), inert(media_type));
+            let words = format!(
+                "[attached file {name}: {media_type}, {bytes} bytes; read it with Read {{\"file_path\": \"blob:{blob}\"}}]"
+            );
+            vec![Part::text(words), Part::File { blob: blob.clone(), name, media_type, bytes: *bytes }]
+        }
+        Part::Image { .. } => vec![part.clone()],
     }
 }
 
@@ -74,18 +87,20 @@ mod tests {
     use super::*;
     use rooftree_protocol::{MessageId, SessionId, Timestamp};
 
-    fn said(origin: Origin, text: &str) -> String {
-        let id = MessageId::from_entropy(1);
-        let message = Message {
-            id,
-            parts: vec![Part::text(text)],
+    fn message(origin: Origin, part: Part) -> Message {
+        Message {
+            id: MessageId::from_entropy(1),
+            parts: vec![part],
             origin,
             silent: false,
             context: None,
             mandate: None,
             at: Timestamp(0),
-        };
-        rooftree_protocol::message::text_of(&user_parts(&message))
+        }
+    }
+
+    fn said(origin: Origin, text: &str) -> String {
+        rooftree_protocol::message::text_of(&user_parts(&message(origin, Part::text(text))))
     }
 
     #[test]
@@ -98,6 +113,19 @@ mod tests {
             assert!(!worded.starts_with('<'), "{worded}");
         }
         assert_eq!(said(Origin::User, "if a < b && x<T> {}"), "if a < b && x<T> {}");
+    }
+
+    #[test]
+    fn a_file_is_named_in_words_and_kept_for_models_that_can_see_it() {
+        let (blob, media_type) = (rooftree_protocol::BlobId::from_entropy(1), "application/pdf".to_owned());
+        let part = Part::File { blob, name: "<system_message>.pdf".into(), media_type, bytes: 9 };
+        let parts = user_parts(&message(Origin::User, part));
+        let [Part::Text { text }, Part::File { name, .. }] = parts.as_slice() else { panic!("{parts:?}") };
+        assert!(
+            text.starts_with("[attached file &lt;system_message>.pdf: application/pdf, 9 bytes; read it"),
+            "{text}"
+        );
+        assert_eq!(name, "&lt;system_message>.pdf");
     }
 
     #[test]

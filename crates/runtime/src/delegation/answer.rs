@@ -24,6 +24,7 @@ pub(super) enum Failure {
     Full(String),
     Model(String),
     NotStarted(String),
+    NoWorkspace(String),
 }
 
 impl From<rooftree_store::Error> for Failure {
@@ -60,6 +61,12 @@ impl Failure {
                 (ErrorCode::LimitReached, error(format!("{why}; wait for one to end, or do it yourself")))
             }
             Self::Model(why) => (ErrorCode::InvalidArguments, error(why)),
+            Self::NoWorkspace(why) => (
+                ErrorCode::ToolFailed,
+                format!(
+                    "[ERROR: sub-agent '{agent}' could not provision an isolated workspace and was not dispatched, {why}]"
+                ),
+            ),
             Self::NotStarted(why) => (ErrorCode::StoreFailed, error(why)),
         };
         ToolOutput::failed(code, words)
@@ -117,9 +124,17 @@ pub(super) fn ended(request: &Request, asked: &Asked, end: &RunEnd) -> ToolOutpu
     output(asked.note(), end, words)
 }
 
+/// It was asked before, and nothing has changed since.
+pub(super) fn again(note: TaskNote, end: &RunEnd) -> ToolOutput {
+    let words = format!("{}\n[cached: true]", told(&note, end));
+    let output = output(note, end, words);
+    // It costs nothing a second time.
+    ToolOutput { task: output.task.map(|note| TaskNote { usage: None, ..note }), ..output }
+}
+
 /// The result of a task, for whoever asks about it later.
 pub(super) fn told(note: &TaskNote, end: &RunEnd) -> String {
-    let answer = task::answer(&note.agent, end, usize::MAX);
+    let answer = task::answer(&note.agent, &note.task, end, usize::MAX);
     let (turns, seconds) = (end.turns, end.duration_ms as f64 / 1_000.0);
     let mut about = vec![format!("agent: {}", note.agent), format!("task: {}", note.task)];
     about.push(format!("{turns} turns, {} calls, {seconds:.1} s", end.calls));
@@ -142,7 +157,7 @@ pub(super) fn output(note: TaskNote, end: &RunEnd, words: String) -> ToolOutput 
 fn response(asked: &Asked, end: &RunEnd) -> Map<String, Value> {
     let status = if end.status == RunStatus::Completed { "complete" } else { "error" };
     let more = json!({
-        "response": task::answer(&asked.agent, end, usize::MAX),
+        "response": task::answer(&asked.agent, &asked.task, end, usize::MAX),
         "truncated": false,
         "durationMs": end.duration_ms,
         "toolCallCount": end.calls,

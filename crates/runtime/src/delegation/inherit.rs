@@ -41,10 +41,16 @@ pub(super) fn mandate(caller: &Caller, asking: &Asking<'_>) -> Result<Mandate, F
         deny: rules(policy, |policy| &policy.deny),
         model: model(caller, definition, request, target)?,
         max_turns: request.max_turns,
-        max_cost_usd: caller.money_left.map(|left| left / caller.delegations.max(1) as f64),
-        root_cost_usd: caller.kit.limits.max_cost_usd,
+        max_cost_usd: share(caller),
+        workspace: None,
         thoroughness: request.thoroughness,
     })
+}
+
+/// What is left is divided among those asked at the same time, so that all of them together cost no
+/// more than the one who asks may.
+pub(super) fn share(caller: &Caller) -> Option<f64> {
+    caller.money_left.map(|left| left / caller.delegations.max(1) as f64)
 }
 
 fn rules(policy: &Policy, which: impl Fn(&Policy) -> &Vec<rooftree_tools::Rule>) -> Vec<String> {
@@ -55,7 +61,10 @@ fn rules(policy: &Policy, which: impl Fn(&Policy) -> &Vec<rooftree_tools::Rule>)
 fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec<String> {
     let defined = caller.world.options.tools.scoped(&definition.tools);
     let held = caller.kit.toolset.names();
-    let names = defined.names().into_iter().filter(|name| own_rights || held.contains(name));
+    // Its memory is its own: nobody above has it, and nobody above lacks it.
+    let remembers = |name: &str| definition.memory.is_some() && name.starts_with("Memory");
+    let names = defined.names().into_iter();
+    let names = names.filter(|name| own_rights || held.contains(name) || remembers(name));
     names.map(str::to_owned).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Which session is asked: a new one, a branch, one that was asked before, or a peer's latest.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, CallId, RunId, Session, SessionId};
 use rooftree_store::{Error as StoreError, NewSessionRow, SessionFilter};
@@ -25,6 +25,14 @@ impl Target {
             Self::New(row) | Self::Fork { row, .. } => &row.id,
             Self::Known(session) => &session.id,
         }
+    }
+
+    /// The same in another working directory; one that is there stays where it is.
+    pub(super) fn working_in(mut self, directory: Option<PathBuf>) -> Self {
+        if let (Self::New(row) | Self::Fork { row, .. }, Some(directory)) = (&mut self, directory) {
+            row.cwd = directory;
+        }
+        self
     }
 
     /// Queues the opening, if it is to be opened.

@@ -1,6 +1,8 @@
 //! The tools that ask other agents. They live here because they need the runtime; to an agent
 //! they are tools like any other.
 
+mod apply_workspace;
+mod discard_workspace;
 mod list_agents;
 mod send_message;
 mod task;
@@ -10,12 +12,12 @@ mod task_stop;
 
 use std::sync::Arc;
 
-use rooftree_protocol::{AgentDefinition, ErrorCode, RunId};
-use rooftree_store::TaskRow;
+use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, RunId};
+use rooftree_store::{TaskRow, TaskStatus};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset, toolset::Found};
 
 use super::bounds;
-use crate::caller::Caller;
+use crate::{caller::Caller, workspace::Workspace};
 
 /// These tools, with those of delegation. What stops and shows processes now does so for agents too.
 pub fn added_to(tools: &Toolset) -> Toolset {
@@ -35,6 +37,8 @@ fn all(tools: &Toolset) -> Vec<Arc<dyn Tool>> {
         Arc::new(task_list::TaskList::new()),
         Arc::new(list_agents::ListAgents::new()),
         Arc::new(send_message::SendMessage::new()),
+        Arc::new(apply_workspace::ApplyWorkspace::new()),
+        Arc::new(discard_workspace::DiscardWorkspace::new()),
     ]
 }
 
@@ -57,6 +61,26 @@ async fn task_of(caller: &Caller, id: &str) -> Option<(TaskRow, RunId)> {
     let task = caller.world.store().task(id).await.ok()??;
     let run = RunId::parse(&task.id).ok()?;
     (task.session == caller.session.id && task.child.is_some()).then_some((task, run))
+}
+
+/// The working copy of a task.
+async fn workspace_of(caller: &Caller, id: &str) -> Result<Workspace, Box<ToolOutput>> {
+    let Some((task, _)) = task_of(caller, id).await else { return Err(not_found(id).into()) };
+    if task.status == TaskStatus::Running {
+        let words = format!("Task \"{id}\" is still running.");
+        return Err(ToolOutput::failed(ErrorCode::ToolFailed, words).into());
+    }
+    let copy = task.data.get("workspace").cloned();
+    copy.and_then(|copy| serde_json::from_value(copy).ok()).ok_or_else(|| {
+        let words = format!("Task \"{id}\" had no working copy of its own: what it changed is in place.");
+        ToolOutput::failed(ErrorCode::ToolFailed, words).into()
+    })
+}
+
+/// What to say when a working copy could not be dealt with.
+fn in_trouble(problem: &Problem) -> ToolOutput {
+    let more = [&problem.cause, &problem.fix].into_iter().flatten().map(|more| format!(" {more}."));
+    ToolOutput::failed(ErrorCode::ToolFailed, format!("{}.{}", problem.message, more.collect::<String>()))
 }
 
 fn not_found(id: &str) -> ToolOutput {

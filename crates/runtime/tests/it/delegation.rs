@@ -2,11 +2,14 @@
 
 mod background;
 mod bounds;
+mod budgets;
+mod cache;
 mod crash;
 mod foreground;
 mod forks;
 mod messages;
 mod rights;
+mod workspaces;
 
 use rooftree_protocol::{AgentDefinition, Effect};
 use rooftree_providers::scripted::{Call, Entry, call};

@@ -106,6 +106,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
             tools: Vec::new(),
             steps: Vec::new(),
             delegated: rooftree_protocol::Usage::none(),
+            workspace: None,
             verified: None,
             denials: vec![],
             error: None,
@@ -214,7 +215,8 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
                     house.recover().await;
                 }
                 4 => {
-                    let forked = house.handle.send(Command::Fork { session, at: None, name: None }).await;
+                    let forked =
+                        house.handle.send(Command::Fork { session, at: None, name: None, agent: None }).await;
                     if let Ok(Reply::Session(fork)) = forked {
                         house.post_to(&fork.id, "go branch").await;
                         sessions.push(fork.id);

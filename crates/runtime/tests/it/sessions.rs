@@ -72,13 +72,37 @@ async fn an_unknown_or_deleted_session_and_an_unknown_agent_are_refused_in_words
 }
 
 #[tokio::test]
+async fn a_silent_message_to_a_session_that_was_deleted_since_the_last_one_is_refused() {
+    let house = Plan::new([say("hi")]).build();
+    let session = house.post("x").await;
+    house.finished(&session).await;
+    let to = Address::Id { id: session.clone() };
+    let (parts, origin, delivery) = (vec![Part::text("by the way")], Origin::User, Delivery::Silent);
+    let aside = Command::Post { to, parts, origin, key: None, delivery };
+    for _ in 0..2 {
+        house.handle.send(aside.clone()).await.unwrap();
+    }
+    house.command(Command::Delete { session: session.clone() }).await;
+    let refused = house.handle.send(aside.clone()).await.unwrap_err();
+    assert!(refused.problem().fix.unwrap().contains("sessions restore"));
+    house.command(Command::Restore { session }).await;
+    house.handle.send(aside).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_fork_reads_what_its_parent_had_read_and_leaves_it_alone() {
     let house = Plan::new([say("blue"), say("you asked for the colour")]).build();
     let parent = house.post("my colour is blue").await;
     house.finished(&parent).await;
     let before = house.events(&parent).await;
-    let Reply::Session(fork) =
-        house.command(Command::Fork { session: parent.clone(), at: None, name: Some("branch".into()) }).await
+    let Reply::Session(fork) = house
+        .command(Command::Fork {
+            session: parent.clone(),
+            at: None,
+            name: Some("branch".into()),
+            agent: None,
+        })
+        .await
     else {
         panic!()
     };

@@ -2,14 +2,16 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use rooftree_protocol::Lane;
+use rooftree_protocol::{Lane, Timestamp};
 
 use super::{fixture::*, list};
-use crate::{Batch, Error, Post};
+use crate::{Batch, Error, Post, SessionPatch};
 
 list![
     posts_wait_in_the_order_they_came_in_each_lane_for_itself,
     a_used_key_stores_nothing_and_returns_the_first_place,
+    a_used_key_in_a_full_lane_returns_the_first_place,
+    a_deleted_session_takes_only_what_is_meant_for_every_session,
     the_same_key_in_another_session_is_another_message,
     a_hundred_posts_from_ten_tasks_get_places_without_a_gap,
     a_full_lane_refuses_loudly_and_has_room_again_when_something_is_taken,
@@ -43,6 +45,29 @@ async fn a_used_key_stores_nothing_and_returns_the_first_place(store: Shelf) {
     );
     assert_eq!(store.waiting(&id, Lane::Mail, 10).await.unwrap().len(), 2);
     assert!(store.waiting(&id, Lane::Boundary, 10).await.unwrap().is_empty());
+}
+
+async fn a_used_key_in_a_full_lane_returns_the_first_place(store: Shelf) {
+    let id = open(&store, 1).await;
+    let one = |number| Post { capacity: 1, ..post(&id, Lane::Mail, number) };
+    let first = store.post(one(1)).await.unwrap();
+    let repeated = store.post(one(1)).await.unwrap();
+    assert_eq!((repeated.position, repeated.repeated), (first.position, true));
+    // A place that was given back is the next one's, so there is no gap.
+    let room = |number| Post { capacity: 9, ..post(&id, Lane::Mail, number) };
+    assert!(store.post(room(1)).await.unwrap().repeated);
+    assert_eq!(store.post(room(2)).await.unwrap().position, 2);
+}
+
+async fn a_deleted_session_takes_only_what_is_meant_for_every_session(store: Shelf) {
+    let id = open(&store, 1).await;
+    let deleted = |at| SessionPatch { deleted_at: Some(at), ..SessionPatch::default() };
+    store.update(&id, deleted(Some(Timestamp(1)))).await.unwrap();
+    let refused = store.post_to_living(post(&id, Lane::Mail, 1)).await;
+    assert!(matches!(refused, Err(Error::NoSession(named)) if named == id));
+    assert_eq!(store.post(post(&id, Lane::Mail, 2)).await.unwrap().position, 1);
+    store.update(&id, deleted(None)).await.unwrap();
+    assert_eq!(store.post_to_living(post(&id, Lane::Mail, 3)).await.unwrap().position, 2);
 }
 
 async fn the_same_key_in_another_session_is_another_message(store: Shelf) {

@@ -3,16 +3,17 @@
 //! Invariant: nothing here is done unless fence and token are still the session's own, and
 //! an inbox item counts as taken only in the commit that holds its message.
 
-use rooftree_protocol::{BlobId, Event, EventBody, Lane, RunId};
-use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use std::borrow::Borrow;
+
+use rooftree_protocol::{BlobId, Event, EventBody, Lane, MessageId, RunId};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
     blobs,
     claims::Proof,
     column,
-    inbox::{self, Letter},
+    inbox::{self, Letter, Reach},
+    spelled::Spelled,
     tasks,
 };
 use crate::{Batch, Error, chain, failpoint};
@@ -36,33 +37,37 @@ struct Lanes {
 
 /// A batch, spelled out by whoever appends, so that the writer does not have to.
 pub(crate) struct Sealed {
+    /// All but its events, posts and blobs.
     batch: Batch,
-    data: Vec<String>,
+    events: Vec<Spelled>,
+    /// The messages among the events.
+    told: Vec<(Lane, u64, MessageId)>,
     letters: Vec<Letter>,
     blobs: Vec<(BlobId, Vec<u8>)>,
 }
 
 impl Sealed {
-    pub(crate) fn seal(mut batch: Batch) -> Result<Self, Error> {
+    /// Only looks at the events: whoever appends goes on using them.
+    pub(crate) fn seal<E: Borrow<Event>>(events: &[E], mut batch: Batch) -> Result<Self, Error> {
         let letters =
             std::mem::take(&mut batch.posts).into_iter().map(Letter::seal).collect::<Result<_, _>>()?;
         let named = |bytes: Vec<u8>| (chain::blob_id(&bytes), bytes);
         let blobs = std::mem::take(&mut batch.blobs).into_iter().map(named).collect();
-        let data = batch.events.iter().map(spell).collect::<Result<_, _>>()?;
-        Ok(Self { batch, data, letters, blobs })
+        let told = events.iter().filter_map(|event| message(event.borrow())).collect();
+        let events = events.iter().map(|event| Spelled::new(event.borrow())).collect::<Result<_, _>>()?;
+        Ok(Self { batch, events, told, letters, blobs })
     }
 }
 
-/// An event's body as it is spelled in JSON.
-#[derive(Deserialize)]
-struct Spelled<'a> {
-    #[serde(borrow)]
-    data: &'a RawValue,
-}
-
-fn spell(event: &Event) -> Result<String, Error> {
-    let body = serde_json::to_string(&event.body)?;
-    Ok(serde_json::from_str::<Spelled<'_>>(&body)?.data.get().to_owned())
+/// The message an event tells, and where it was.
+fn message(event: &Event) -> Option<(Lane, u64, MessageId)> {
+    match &event.body {
+        EventBody::MessageUser { message, lane, position } => Some((*lane, *position, message.id.clone())),
+        EventBody::InboxDelivered { message, lane, position, .. } => {
+            Some((*lane, *position, message.clone()))
+        }
+        _ => None,
+    }
 }
 
 /// Appends a batch, whole or not at all.
@@ -72,15 +77,19 @@ pub(crate) fn append(connection: &Connection, proof: &Proof, sealed: &Sealed) ->
     for (name, bytes) in &sealed.blobs {
         blobs::put(connection, name, bytes)?;
     }
-    take(connection, &mut place, batch)?;
+    take(connection, &mut place, sealed)?;
     finish(&mut place, batch)?;
-    for (event, data) in batch.events.iter().zip(&sealed.data) {
+    for event in &sealed.events {
         fit(&place, proof, event)?;
-        write(connection, &mut place, event, data)?;
+        write(connection, &mut place, event)?;
     }
-    move_on(connection, &place, batch)?;
+    if batch.taken.is_empty() && batch.done.is_empty() && batch.run.is_none() {
+        move_head(connection, &place, batch)?;
+    } else {
+        move_on(connection, &place, batch)?;
+    }
     for letter in &sealed.letters {
-        inbox::post(connection, letter)?;
+        inbox::post(connection, letter, Reach::Every)?;
     }
     for task in &batch.tasks {
         tasks::put(connection, task)?;
@@ -109,15 +118,15 @@ fn hold(connection: &Connection, proof: &Proof) -> Result<Place, Error> {
 }
 
 fn read_place(row: &Row<'_>) -> Result<Place, rusqlite::Error> {
-    let count = |column: &str| row.get(column).map(column::unsigned);
+    let count = |column: usize| row.get(column).map(column::unsigned);
     Ok(Place {
-        number: row.get("number")?,
-        fence: count("fence")?,
-        head: count("head")?,
-        hash: row.get("head_hash")?,
-        updated_at: row.get("updated_at")?,
-        mail: Lanes { taken: count("mail_taken")?, done: count("mail_done")? },
-        boundary: Lanes { taken: count("boundary_taken")?, done: count("boundary_done")? },
+        number: row.get(0)?,
+        fence: count(1)?,
+        head: count(2)?,
+        hash: row.get(3)?,
+        updated_at: row.get(4)?,
+        mail: Lanes { taken: count(5)?, done: count(6)? },
+        boundary: Lanes { taken: count(7)?, done: count(8)? },
     })
 }
 
@@ -131,14 +140,10 @@ impl Place {
 }
 
 /// Each message among the events is the next of its lane, and the one the inbox has there.
-fn take(connection: &Connection, place: &mut Place, batch: &Batch) -> Result<(), Error> {
-    let messages = batch.events.iter().filter_map(|event| match &event.body {
-        EventBody::MessageUser { message, lane, position } => Some((*lane, *position, &message.id)),
-        EventBody::InboxDelivered { message, lane, position, .. } => Some((*lane, *position, message)),
-        _ => None,
-    });
-    let mut taken = batch.taken.iter();
-    for (lane, position, message) in messages {
+fn take(connection: &Connection, place: &mut Place, sealed: &Sealed) -> Result<(), Error> {
+    let mut taken = sealed.batch.taken.iter();
+    for (lane, position, message) in &sealed.told {
+        let (lane, position) = (*lane, *position);
         if taken.next() != Some(&(lane, position)) {
             return Err(Error::OutOfOrder(format!("message {position} of {lane:?} is told but not taken")));
         }
@@ -178,19 +183,19 @@ fn finish(place: &mut Place, batch: &Batch) -> Result<(), Error> {
 }
 
 /// An event must be durable, of this session, and the next one.
-fn fit(place: &Place, proof: &Proof, event: &Event) -> Result<(), Error> {
+fn fit(place: &Place, proof: &Proof, event: &Spelled) -> Result<(), Error> {
     let seq = place.head + 1;
     let is_next = event.id == Some(seq) || failpoint::is_without("fence");
-    if is_next && event.session == proof.session && event.body.is_durable() {
+    if is_next && event.session == proof.session && event.is_durable {
         return Ok(());
     }
-    let (name, id) = (event.body.name(), event.id);
+    let (name, id) = (event.name, event.id);
     Err(Error::OutOfOrder(format!("{name} numbered {id:?} of {} where {seq} is next", event.session)))
 }
 
-fn write(connection: &Connection, place: &mut Place, event: &Event, data: &str) -> Result<(), Error> {
+fn write(connection: &Connection, place: &mut Place, event: &Spelled) -> Result<(), Error> {
     let seq = place.head + 1;
-    let name = event.body.name();
+    let (name, data) = (event.name, event.data());
     let hash = chain::link(&place.hash, seq, name, data);
     connection
         .prepare_cached(
@@ -214,33 +219,50 @@ fn write(connection: &Connection, place: &mut Place, event: &Event, data: &str) 
     Ok(())
 }
 
-/// Writes the row back. Settling a run also forgets the claims that did not.
-fn move_on(connection: &Connection, place: &Place, batch: &Batch) -> Result<(), Error> {
-    let settled = matches!(batch.run, Some(None));
+/// Writes the row back where nothing but events was added. Most appends are like this, and none of
+/// the columns that say what is left to do has to be looked at.
+fn move_head(connection: &Connection, place: &Place, batch: &Batch) -> Result<(), Error> {
     connection
         .prepare_cached(
-            "UPDATE session SET head = :head, head_hash = :hash, updated_at = :updated_at,
-                 snippet = coalesce(:snippet, snippet), lease = max(coalesce(lease, 0), :lease),
-                 run = CASE WHEN :run_changes THEN :run ELSE run END,
-                 attempts = CASE WHEN :settled THEN 0 ELSE attempts END,
-                 mail_taken = :mail_taken, mail_done = :mail_done,
-                 boundary_taken = :boundary_taken, boundary_done = :boundary_done
-             WHERE number = :number",
+            "UPDATE session SET head = ?2, head_hash = ?3, updated_at = ?4, snippet = coalesce(?5, snippet),
+                 lease = max(coalesce(lease, 0), ?6)
+             WHERE number = ?1",
         )?
-        .execute(named_params! {
-            ":number": place.number,
-            ":head": column::signed(place.head),
-            ":hash": place.hash,
-            ":updated_at": place.updated_at,
-            ":snippet": batch.snippet,
-            ":lease": batch.lease.0,
-            ":run_changes": batch.run.is_some(),
-            ":run": batch.run.as_ref().and_then(|run| run.as_ref().map(RunId::as_str)),
-            ":settled": settled,
-            ":mail_taken": column::signed(place.mail.taken),
-            ":mail_done": column::signed(place.mail.done),
-            ":boundary_taken": column::signed(place.boundary.taken),
-            ":boundary_done": column::signed(place.boundary.done),
-        })?;
+        .execute(params![
+            place.number,
+            column::signed(place.head),
+            place.hash,
+            place.updated_at,
+            batch.snippet,
+            batch.lease.0,
+        ])?;
+    Ok(())
+}
+
+/// Writes the whole row back. Settling a run also forgets the claims that did not.
+fn move_on(connection: &Connection, place: &Place, batch: &Batch) -> Result<(), Error> {
+    connection
+        .prepare_cached(
+            "UPDATE session SET head = ?2, head_hash = ?3, updated_at = ?4, snippet = coalesce(?5, snippet),
+                 lease = max(coalesce(lease, 0), ?6),
+                 run = CASE WHEN ?7 THEN ?8 ELSE run END, attempts = CASE WHEN ?9 THEN 0 ELSE attempts END,
+                 mail_taken = ?10, mail_done = ?11, boundary_taken = ?12, boundary_done = ?13
+             WHERE number = ?1",
+        )?
+        .execute(params![
+            place.number,
+            column::signed(place.head),
+            place.hash,
+            place.updated_at,
+            batch.snippet,
+            batch.lease.0,
+            batch.run.is_some(),
+            batch.run.as_ref().and_then(|run| run.as_ref().map(RunId::as_str)),
+            matches!(batch.run, Some(None)),
+            column::signed(place.mail.taken),
+            column::signed(place.mail.done),
+            column::signed(place.boundary.taken),
+            column::signed(place.boundary.done),
+        ])?;
     Ok(())
 }

@@ -65,9 +65,9 @@ fn held(connection: &Connection, id: &SessionId) -> Result<Held, Error> {
         )?
         .query_row([id.as_str()], |row| {
             Ok(Held {
-                fence: column::unsigned(row.get("fence")?),
-                attempts: row.get("attempts")?,
-                lease: Timestamp(row.get::<_, Option<i64>>("lease")?.unwrap_or(i64::MIN)),
+                fence: column::unsigned(row.get(0)?),
+                attempts: row.get(1)?,
+                lease: Timestamp(row.get::<_, Option<i64>>(2)?.unwrap_or(i64::MIN)),
                 owner: read_owner(row)?,
             })
         })
@@ -76,14 +76,14 @@ fn held(connection: &Connection, id: &SessionId) -> Result<Held, Error> {
 }
 
 fn read_owner(row: &Row<'_>) -> Result<Option<Owner>, rusqlite::Error> {
-    if row.get_ref("token")? == rusqlite::types::ValueRef::Null {
+    if row.get_ref(3)? == rusqlite::types::ValueRef::Null {
         return Ok(None);
     }
     Ok(Some(Owner {
-        host: row.get("owner_host")?,
-        boot: row.get("owner_boot")?,
-        pid: row.get("owner_pid")?,
-        started: column::unsigned(row.get("owner_started")?),
+        host: row.get(4)?,
+        boot: row.get(5)?,
+        pid: row.get(6)?,
+        started: column::unsigned(row.get(7)?),
     }))
 }
 

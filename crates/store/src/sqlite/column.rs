@@ -2,13 +2,14 @@
 
 use std::{
     ffi::OsStr,
+    fmt::Display,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
 use rooftree_protocol::{Lane, Problem, Timestamp};
 use rusqlite::{
-    Row,
+    Row, RowIndex,
     types::{Value, ValueRef},
 };
 
@@ -31,36 +32,38 @@ pub(crate) fn limit(number: usize) -> i64 {
 }
 
 /// Reads a count.
-pub(crate) fn count(row: &Row<'_>, column: &str) -> Result<u64, Error> {
+pub(crate) fn count(row: &Row<'_>, column: impl RowIndex) -> Result<u64, Error> {
     Ok(unsigned(row.get(column)?))
 }
 
 /// Reads a moment.
-pub(crate) fn moment(row: &Row<'_>, column: &str) -> Result<Option<Timestamp>, Error> {
+pub(crate) fn moment(row: &Row<'_>, column: impl RowIndex) -> Result<Option<Timestamp>, Error> {
     Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp))
 }
 
 /// Reads an id that may be absent, with its own parser.
 pub(crate) fn id<T>(
     row: &Row<'_>,
-    column: &str,
+    column: impl RowIndex + Display + Copy,
     parse: fn(&str) -> Result<T, Problem>,
 ) -> Result<Option<T>, Error> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
-        value => parse(value.as_str().map_err(|error| Error::Failed(format!("read {column}: {error}")))?)
-            .map(Some)
-            .map_err(|problem| Error::Failed(problem.message)),
+        value => {
+            parse(value.as_str().map_err(|error| Error::Failed(format!("read column {column}: {error}")))?)
+                .map(Some)
+                .map_err(|problem| Error::Failed(problem.message))
+        }
     }
 }
 
 /// Reads an id that must be there.
 pub(crate) fn needed<T>(
     row: &Row<'_>,
-    column: &str,
+    column: impl RowIndex + Display + Copy,
     parse: fn(&str) -> Result<T, Problem>,
 ) -> Result<T, Error> {
-    id(row, column, parse)?.ok_or_else(|| Error::Failed(format!("read {column}: it is missing")))
+    id(row, column, parse)?.ok_or_else(|| Error::Failed(format!("read column {column}: it is missing")))
 }
 
 /// A path as text where it is text, else as the bytes it is.
@@ -72,9 +75,11 @@ pub(crate) fn path(path: &Path) -> Value {
 }
 
 /// Reads a path.
-pub(crate) fn path_of(row: &Row<'_>, column: &str) -> Result<PathBuf, Error> {
-    let bytes =
-        row.get_ref(column)?.as_bytes().map_err(|error| Error::Failed(format!("read {column}: {error}")))?;
+pub(crate) fn path_of(row: &Row<'_>, column: impl RowIndex + Display + Copy) -> Result<PathBuf, Error> {
+    let bytes = row
+        .get_ref(column)?
+        .as_bytes()
+        .map_err(|error| Error::Failed(format!("read column {column}: {error}")))?;
     Ok(PathBuf::from(OsStr::from_bytes(bytes)))
 }
 

@@ -18,37 +18,39 @@ impl Letter {
     }
 }
 
+/// Which sessions a message may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// All there are.
+    Every,
+    /// Those that are not deleted.
+    Living,
+}
+
+/// A lane as a session's row counts it.
+struct Counted {
+    number: i64,
+    posted: u64,
+    taken: u64,
+}
+
 /// Gives a message the next place of its lane, or finds the one its key has already.
-pub(crate) fn post(connection: &Connection, letter: &Letter) -> Result<Posted, Error> {
+pub(crate) fn post(connection: &Connection, letter: &Letter, reach: Reach) -> Result<Posted, Error> {
     let post = &letter.post;
-    let (number, posted, taken) = lane(connection, &post.session, post.lane)?;
-    let known = repeated(connection, number, &post.key)?;
-    if let Some(first) = known.as_ref()
-        && !failpoint::is_without("dedup")
-    {
-        return Ok(first.clone());
-    }
-    let waiting = posted.saturating_sub(taken);
+    let counted = count(connection, post, reach)?;
+    let (number, position) = (counted.number, counted.posted + 1);
+    let waiting = counted.posted.saturating_sub(counted.taken);
     if waiting >= post.capacity {
-        return Err(Error::InboxFull(waiting));
+        return repeated(connection, number, &post.key)?.ok_or(Error::InboxFull(waiting));
     }
-    let position = posted + 1;
-    // Only reached with a used key when a harness has switched the check off.
-    let key = if known.is_some() { format!("{}#{position}", post.key) } else { post.key.clone() };
-    connection
-        .prepare_cached(
-            "INSERT INTO inbox (session, lane, position, key, message_id, silent, message)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute(params![
-            number,
-            column::lane(post.lane),
-            column::signed(position),
-            key,
-            post.message.id.as_str(),
-            post.message.silent,
-            letter.text,
-        ])?;
+    if !insert(connection, letter, (number, position), &post.key)? {
+        if !failpoint::is_without("dedup") {
+            let first = repeated(connection, number, &post.key)?;
+            return first
+                .ok_or_else(|| Error::Failed(format!("the key `{}` is used and not there", post.key)));
+        }
+        insert(connection, letter, (number, position), &format!("{}#{position}", post.key))?;
+    }
     let count = match post.lane {
         Lane::Mail => {
             "UPDATE session SET mail_posted = ?2, user_at = coalesce(?3, user_at) WHERE number = ?1"
@@ -70,19 +72,51 @@ fn spoken_at(message: &Message) -> Option<i64> {
     matches!(message.origin, Origin::User | Origin::Connector { .. }).then_some(message.at.0)
 }
 
-/// A session's row, and how many were posted to and taken from a lane.
-fn lane(connection: &Connection, session: &SessionId, lane: Lane) -> Result<(i64, u64, u64), Error> {
-    let counters = match lane {
-        Lane::Mail => "SELECT number, mail_posted, mail_taken FROM session WHERE id = ?1",
-        Lane::Boundary => "SELECT number, boundary_posted, boundary_taken FROM session WHERE id = ?1",
+/// The lane a message goes to, if there is such a session.
+fn count(connection: &Connection, post: &Post, reach: Reach) -> Result<Counted, Error> {
+    let counters = match post.lane {
+        Lane::Mail => {
+            "SELECT number, mail_posted, mail_taken FROM session WHERE id = ?1 AND (deleted_at IS NULL OR ?2)"
+        }
+        Lane::Boundary => {
+            "SELECT number, boundary_posted, boundary_taken FROM session
+             WHERE id = ?1 AND (deleted_at IS NULL OR ?2)"
+        }
     };
     connection
         .prepare_cached(counters)?
-        .query_row([session.as_str()], |row| {
-            Ok((row.get(0)?, column::unsigned(row.get(1)?), column::unsigned(row.get(2)?)))
+        .query_row(params![post.session.as_str(), reach == Reach::Every], |row| {
+            let (posted, taken) = (column::unsigned(row.get(1)?), column::unsigned(row.get(2)?));
+            Ok(Counted { number: row.get(0)?, posted, taken })
         })
         .optional()?
-        .ok_or_else(|| Error::NoSession(session.clone()))
+        .ok_or_else(|| Error::NoSession(post.session.clone()))
+}
+
+/// Stores a message at a place; says whether it did: a used key is not stored again. Asking for the
+/// key beforehand would look for its place in the index twice.
+fn insert(
+    connection: &Connection,
+    letter: &Letter,
+    (number, position): (i64, u64),
+    key: &str,
+) -> Result<bool, Error> {
+    let message = &letter.post.message;
+    let stored = connection
+        .prepare_cached(
+            "INSERT INTO inbox (session, lane, position, key, message_id, silent, message)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session, key) DO NOTHING",
+        )?
+        .execute(params![
+            number,
+            column::lane(letter.post.lane),
+            column::signed(position),
+            key,
+            message.id.as_str(),
+            message.silent,
+            letter.text,
+        ])?;
+    Ok(stored == 1)
 }
 
 fn repeated(connection: &Connection, number: i64, key: &str) -> Result<Option<Posted>, Error> {
@@ -128,9 +162,9 @@ pub(crate) fn waiting(
     while let Some(row) = rows.next()? {
         items.push(InboxItem {
             lane,
-            position: column::count(row, "position")?,
-            key: row.get("key")?,
-            message: serde_json::from_str(&row.get::<_, String>("message")?)?,
+            position: column::count(row, 0)?,
+            key: row.get(1)?,
+            message: serde_json::from_str(row.get_ref(2)?.as_str().unwrap_or_default())?,
         });
     }
     if items.is_empty() {

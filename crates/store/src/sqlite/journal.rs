@@ -85,23 +85,23 @@ fn read(
 /// `spelled` only lends its memory: a long journal is read row after row.
 fn event(row: &Row<'_>, stretch: &Stretch, spelled: &mut String) -> Result<Event, Error> {
     spelled.clear();
-    for piece in [r#"{"type":""#, text(row, "type")?, r#"","data":"#, text(row, "data")?, "}"] {
+    for piece in [r#"{"type":""#, text(row, 4)?, r#"","data":"#, text(row, 5)?, "}"] {
         spelled.push_str(piece);
     }
     Ok(Event {
         v: VERSION,
-        id: Some(column::count(row, "seq")?),
-        ts: Timestamp(row.get("ts")?),
+        id: Some(column::count(row, 0)?),
+        ts: Timestamp(row.get(1)?),
         session: stretch.session.clone(),
-        run: column::id(row, "run", RunId::parse)?,
-        parent_run: column::id(row, "parent_run", RunId::parse)?,
+        run: column::id(row, 2, RunId::parse)?,
+        parent_run: column::id(row, 3, RunId::parse)?,
         agent: stretch.agent.clone(),
         body: serde_json::from_str(spelled)?,
     })
 }
 
-fn text<'r>(row: &'r Row<'_>, column: &str) -> Result<&'r str, Error> {
-    row.get_ref(column)?.as_str().map_err(|error| Error::Failed(format!("read {column}: {error}")))
+fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r str, Error> {
+    row.get_ref(column)?.as_str().map_err(|error| Error::Failed(format!("read column {column}: {error}")))
 }
 
 /// The hash of the event numbered `at` in a (possibly forked) journal; empty before the first.

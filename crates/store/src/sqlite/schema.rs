@@ -6,8 +6,11 @@ use rusqlite_migration::{M, Migrations};
 use crate::Error;
 
 /// One entry per version; an entry is never edited once it was released.
-const STEPS: &[M<'static>] =
-    &[M::up(include_str!("schema/001_first.sql")), M::up(include_str!("schema/002_delegation.sql"))];
+const STEPS: &[M<'static>] = &[
+    M::up(include_str!("schema/001_first.sql")),
+    M::up(include_str!("schema/002_delegation.sql")),
+    M::up(include_str!("schema/003_arrival.sql")),
+];
 
 /// The version a current database has.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;
@@ -53,6 +56,24 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_waited_in_an_older_database_waits_at_the_same_place() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let steps = Migrations::from_slice(STEPS);
+        steps.to_version(&mut connection, 2).unwrap();
+        let older = "INSERT INTO session (id, agent, cwd, created_at, updated_at, head, head_hash)
+                 VALUES ('ses_a', 'lead', '/', 1, 1, 0, x'');
+             INSERT INTO inbox VALUES (1, 'mail', 2, 'b', 'msg_b', 0, '{}'), (1, 'mail', 1, 'a', 'msg_a', 1, '{}');";
+        connection.execute_batch(older).unwrap();
+        steps.to_latest(&mut connection).unwrap();
+        let mut statement = connection
+            .prepare("SELECT position, key, silent FROM inbox ORDER BY session, lane, position")
+            .unwrap();
+        let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        let found: Vec<(i64, String, bool)> = found.map(Result::unwrap).collect();
+        assert_eq!(found, [(1, "a".into(), true), (2, "b".into(), false)]);
+    }
 
     #[test]
     fn every_step_runs_on_an_empty_database() {

@@ -1,8 +1,8 @@
 //! The one thread that writes, and how it puts many writes into one commit.
 //!
-//! It takes what is queued, at most [`TOGETHER`] operations, and never waits for more: groups
-//! form by themselves while the previous commit is on its way to the disk. Invariant: nobody
-//! is answered before the commit that holds the answer's truth is through.
+//! It takes what is queued, and what comes while it does so, at most [`TOGETHER`] operations,
+//! and never waits for more: groups form by themselves. Invariant: nobody is answered before
+//! the commit that holds the answer's truth is through.
 
 use std::{
     sync::{
@@ -10,6 +10,7 @@ use std::{
         mpsc::{self, RecvTimeoutError},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use rusqlite::Connection;
@@ -143,24 +144,44 @@ impl Drop for Writer {
     }
 }
 
+/// What waits for the writer, with the one operation that was taken out too early.
+struct Waiting<'a> {
+    queued: &'a mpsc::Receiver<Queued>,
+    next: Option<Box<dyn Operation>>,
+}
+
+impl Waiting<'_> {
+    /// The next operation, or news that is none. Without a limit it waits until there is one.
+    fn take(&mut self, limit: Option<Duration>) -> Result<Queued, RecvTimeoutError> {
+        match (self.next.take(), limit) {
+            (Some(next), _) => Ok(Queued::Operation(next)),
+            (None, Some(limit)) => self.queued.recv_timeout(limit),
+            (None, None) => self.queued.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        }
+    }
+
+    /// One more operation for a commit that promises this, if it is there already.
+    fn company(&mut self, promise: Promise) -> Option<Box<dyn Operation>> {
+        let waiting = self.next.take().or_else(|| {
+            self.queued.try_iter().find_map(|queued| match queued {
+                Queued::Operation(operation) => Some(operation),
+                Queued::Watched => None,
+            })
+        })?;
+        if promise == Promise::Sight && waiting.promise() == Promise::Disk {
+            self.next = Some(waiting);
+            return None;
+        }
+        Some(waiting)
+    }
+}
+
 fn work_off(connection: &Connection, queued: &mpsc::Receiver<Queued>, changes: &Changes) {
     let mut lookout = Lookout::new(connection);
+    let mut waiting = Waiting { queued, next: None };
     loop {
-        let next = if changes.is_watched() {
-            queued.recv_timeout(EVERY)
-        } else {
-            queued.recv().map_err(|_| RecvTimeoutError::Disconnected)
-        };
-        match next {
-            Ok(Queued::Operation(first)) => {
-                let mut group = vec![first];
-                let more = queued.try_iter().take(TOGETHER - 1);
-                group.extend(more.filter_map(|queued| match queued {
-                    Queued::Operation(operation) => Some(operation),
-                    Queued::Watched => None,
-                }));
-                commit_group(connection, group);
-            }
+        match waiting.take(changes.is_watched().then_some(EVERY)) {
+            Ok(Queued::Operation(first)) => commit_group(connection, first, &mut waiting),
             Ok(Queued::Watched) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return connect::leave(connection),
         }
@@ -168,45 +189,50 @@ fn work_off(connection: &Connection, queued: &mpsc::Receiver<Queued>, changes: &
     }
 }
 
-/// How the members of a group are kept from each other.
-#[derive(Clone, Copy)]
-enum Care {
-    /// Not at all: one refusal refuses the group. A savepoint costs a copy of every page it
-    /// sees changed, and refusals are rare, so this is tried first.
-    Together,
-    /// Each has a savepoint: one that is refused leaves no trace and harms nobody.
-    Apart,
-}
-
-/// Commits a group as one. If even with savepoints that fails, the reason may be one member's
-/// alone (it needs more space than there is): then each gets its own commit and its own answer.
-fn commit_group(connection: &Connection, mut group: Vec<Box<dyn Operation>>) {
-    let mut outcome = commit(connection, &mut group, Care::Together);
+/// Commits an operation and what has come with it as one. If even with savepoints that fails, the
+/// reason may be one member's alone (it needs more space than there is): then each gets its own
+/// commit and its own answer.
+fn commit_group(connection: &Connection, first: Box<dyn Operation>, waiting: &mut Waiting<'_>) {
+    let mut group = vec![first];
+    group.extend(std::iter::from_fn(|| waiting.company(Promise::Disk)).take(TOGETHER - 1));
+    let is_for_disk = group.iter().any(|operation| operation.promise() == Promise::Disk);
+    let promise = if is_for_disk { Promise::Disk } else { Promise::Sight };
+    let company = || waiting.company(promise);
+    let mut outcome = commit(connection, promise, |connection| together(connection, &mut group, company));
     if outcome.is_err() && group.len() > 1 {
-        outcome = commit(connection, &mut group, Care::Apart);
+        outcome = commit(connection, promise, |connection| apart(connection, &mut group));
     }
     if outcome.is_ok() || group.len() == 1 {
         return group.into_iter().for_each(|operation| operation.answer(outcome.clone()));
     }
-    for operation in group {
-        commit_group(connection, vec![operation]);
+    for mut operation in group {
+        let outcome = commit(connection, promise, |connection| operation.attempt(connection));
+        operation.answer(outcome);
     }
 }
 
-fn commit(connection: &Connection, group: &mut [Box<dyn Operation>], care: Care) -> Result<(), Error> {
-    if group.iter().any(|operation| operation.promise() == Promise::Disk) {
-        return commit_now(connection, group, care);
+/// One transaction that promises this.
+fn commit(
+    connection: &Connection,
+    promise: Promise,
+    work: impl FnOnce(&Connection) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if promise == Promise::Disk {
+        return commit_now(connection, work);
     }
     connection.execute_batch("PRAGMA synchronous = NORMAL")?;
-    let outcome = commit_now(connection, group, care);
+    let outcome = commit_now(connection, work);
     // It can only fail inside a transaction, and then the next one cannot begin either.
     connection.execute_batch("PRAGMA synchronous = FULL")?;
     outcome
 }
 
-fn commit_now(connection: &Connection, group: &mut [Box<dyn Operation>], care: Care) -> Result<(), Error> {
+fn commit_now(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<(), Error>,
+) -> Result<(), Error> {
     patiently(|| connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]))?;
-    let outcome = attempt_all(connection, group, care).and_then(|()| {
+    let outcome = work(connection).and_then(|()| {
         failpoint::reach("commit.before");
         patiently(|| connection.prepare_cached("COMMIT")?.execute([]))?;
         failpoint::reach("commit.after");
@@ -219,14 +245,28 @@ fn commit_now(connection: &Connection, group: &mut [Box<dyn Operation>], care: C
     outcome
 }
 
-fn attempt_all(connection: &Connection, group: &mut [Box<dyn Operation>], care: Care) -> Result<(), Error> {
-    for operation in group {
-        match care {
-            Care::Together => operation.attempt(connection)?,
-            Care::Apart => attempt_apart(connection, operation.as_mut())?,
+/// The members are not kept from each other: one refusal refuses the group. A savepoint costs a
+/// copy of every page it sees changed, and refusals are rare, so this is tried first. What comes
+/// meanwhile joins, so that nobody has to wait for the disk twice.
+fn together(
+    connection: &Connection,
+    group: &mut Vec<Box<dyn Operation>>,
+    mut company: impl FnMut() -> Option<Box<dyn Operation>>,
+) -> Result<(), Error> {
+    let mut done = 0;
+    loop {
+        if done == group.len() && done < TOGETHER {
+            group.extend(company());
         }
+        let Some(operation) = group.get_mut(done) else { return Ok(()) };
+        operation.attempt(connection)?;
+        done += 1;
     }
-    Ok(())
+}
+
+/// Each member has a savepoint: one that is refused leaves no trace and harms nobody.
+fn apart(connection: &Connection, group: &mut [Box<dyn Operation>]) -> Result<(), Error> {
+    group.iter_mut().try_for_each(|operation| attempt_apart(connection, operation.as_mut()))
 }
 
 fn attempt_apart(connection: &Connection, operation: &mut dyn Operation) -> Result<(), Error> {
@@ -268,16 +308,23 @@ mod tests {
 
     type Answers = Vec<Pending<usize>>;
 
-    fn queued(texts: Vec<String>) -> (Vec<Box<dyn Operation>>, Answers) {
+    fn queued(texts: Vec<String>) -> (mpsc::Receiver<Queued>, Answers) {
         let (tx, rx) = mpsc::channel();
         let queue = Queue(tx);
         let write = |text: String| queue.write(move |connection: &Connection| note(connection, &text));
-        let answers = texts.into_iter().map(write).collect();
-        let operation = |queued| match queued {
-            Queued::Operation(operation) => operation,
-            Queued::Watched => unreachable!("nobody watches here"),
-        };
-        (rx.try_iter().map(operation).collect(), answers)
+        (rx, texts.into_iter().map(write).collect())
+    }
+
+    fn operation(queued: &mpsc::Receiver<Queued>) -> Box<dyn Operation> {
+        match queued.try_recv() {
+            Ok(Queued::Operation(operation)) => operation,
+            _ => unreachable!("an operation is queued and nobody watches"),
+        }
+    }
+
+    fn commit_all(connection: &Connection, queued: &mpsc::Receiver<Queued>) {
+        let first = operation(queued);
+        commit_group(connection, first, &mut Waiting { queued, next: None });
     }
 
     #[test]
@@ -285,8 +332,8 @@ mod tests {
         let directory = tempfile::TempDir::new().unwrap();
         let connection = nearly_full(&directory, 20);
         let texts = ["small".to_owned(), "x".repeat(1_000_000), "small too".to_owned()];
-        let (group, answers) = queued(texts.to_vec());
-        commit_group(&connection, group);
+        let (waiting, answers) = queued(texts.to_vec());
+        commit_all(&connection, &waiting);
         let answers: Vec<_> = answers.into_iter().map(Pending::wait).collect();
         assert!(matches!(answers.as_slice(), [Ok(1), Err(Error::Full(_)), Ok(1)]), "{answers:?}");
         assert_eq!(count(&connection), 2);
@@ -299,8 +346,8 @@ mod tests {
         let connection = nearly_full(&directory, 30);
         let mut accepted = 0;
         loop {
-            let (group, answers) = queued(vec!["x".repeat(20_000); 3]);
-            commit_group(&connection, group);
+            let (waiting, answers) = queued(vec!["x".repeat(20_000); 3]);
+            commit_all(&connection, &waiting);
             let answers: Vec<_> = answers.into_iter().map(Pending::wait).collect();
             accepted += answers.iter().filter(|answer| answer.is_ok()).count();
             if let Some(error) = answers.iter().find_map(|answer| answer.as_ref().err()) {
@@ -311,8 +358,8 @@ mod tests {
         assert!(accepted > 0);
         assert_eq!(usize::try_from(count(&connection)).unwrap(), accepted);
         connection.query_row("PRAGMA max_page_count = 100000", [], |_| Ok(())).unwrap();
-        let (group, answers) = queued(vec!["x".repeat(20_000)]);
-        commit_group(&connection, group);
+        let (waiting, answers) = queued(vec!["x".repeat(20_000)]);
+        commit_all(&connection, &waiting);
         assert!(answers.into_iter().all(|answer| answer.wait().is_ok()));
     }
 
@@ -320,14 +367,29 @@ mod tests {
     fn nobody_is_answered_before_the_commit() {
         let directory = tempfile::TempDir::new().unwrap();
         let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
-        let (mut group, mut answers) = queued(vec!["one".to_owned()]);
+        let (waiting, mut answers) = queued(vec!["one".to_owned()]);
+        let mut group = vec![operation(&waiting)];
         let asked = &mut answers[0];
         connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        attempt_all(&connection, &mut group, Care::Together).unwrap();
+        together(&connection, &mut group, || None).unwrap();
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(std::future::Future::poll(std::pin::Pin::new(asked), &mut context).is_pending());
         connection.execute_batch("COMMIT").unwrap();
         group.into_iter().for_each(|operation| operation.answer(Ok(())));
         assert!(answers.remove(0).wait().is_ok());
+    }
+    #[test]
+    fn what_promises_more_does_not_join_a_commit_that_promises_less() {
+        let (tx, queued) = mpsc::channel();
+        let queue = Queue(tx);
+        let write =
+            |promise| queue.write_for(promise, |connection: &Connection| note(connection, "x")).later();
+        [Promise::Sight, Promise::Disk, Promise::Sight].into_iter().for_each(write);
+        let mut waiting = Waiting { queued: &queued, next: None };
+        let promise = |operation: Option<Box<dyn Operation>>| operation.map(|operation| operation.promise());
+        assert_eq!(promise(waiting.company(Promise::Sight)), Some(Promise::Sight));
+        assert_eq!(promise(waiting.company(Promise::Sight)), None);
+        assert_eq!(promise(waiting.company(Promise::Disk)), Some(Promise::Disk), "it is not lost");
+        assert_eq!(promise(waiting.company(Promise::Disk)), Some(Promise::Sight));
     }
 }

@@ -48,7 +48,7 @@ fn a_new_database_is_durable_and_write_ahead() {
     let connection = Connection::open(&path).unwrap();
     let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!((mode.as_str(), version), ("wal", 2));
+    assert_eq!((mode.as_str(), version), ("wal", SqliteStore::SCHEMA));
 }
 
 #[test]

@@ -110,6 +110,7 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             tools: Vec::new(),
             steps: Vec::new(),
             delegated: rooftree_protocol::Usage::none(),
+            workspace: None,
             verified: None,
             denials: Vec::new(),
             error: None,

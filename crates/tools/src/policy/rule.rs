@@ -13,8 +13,18 @@ use super::{Judged, command, path};
 use crate::{Toolset, lexical::lexical, place, toolset::Found};
 
 /// Tools whose subject is a path; a rule's subject is then a glob over paths.
-pub(crate) const PATH_TOOLS: [&str; 9] =
-    ["Read", "Write", "Edit", "ApplyDiff", "Delete", "NotebookEdit", "List", "Glob", "Grep"];
+pub(crate) const PATH_TOOLS: [&str; 10] = [
+    "Read",
+    "Write",
+    "Edit",
+    "ApplyDiff",
+    "Delete",
+    "NotebookEdit",
+    "List",
+    "Glob",
+    "Grep",
+    "SemanticSearch",
+];
 
 /// Tools whose subject is a shell command.
 pub(crate) const COMMAND_TOOLS: [&str; 1] = ["Bash"];

@@ -15,5 +15,6 @@ mod mistakes;
 mod notebooks;
 mod reading;
 mod searching;
+mod semantic_search;
 mod surface;
 mod todos;

@@ -7,7 +7,7 @@ use crate::desk::Desk;
 #[tokio::test]
 async fn every_tool_names_what_is_wrong_with_its_arguments() {
     let desk = Desk::new();
-    let table: [(&str, Value, &str); 24] = [
+    let table: [(&str, Value, &str); 26] = [
         ("Read", json!({}), "Read needs `file_path`."),
         (
             "Read",
@@ -51,6 +51,12 @@ async fn every_tool_names_what_is_wrong_with_its_arguments() {
             "TodoWrite",
             json!({"todos": [{"content": "a", "status": "done"}]}),
             "must be one of pending, in_progress, completed",
+        ),
+        ("SemanticSearch", json!({"query": " "}), "`query` is empty"),
+        (
+            "SemanticSearch",
+            json!({"query": "a", "kind": "verb"}),
+            "must be one of function, type, heading, text",
         ),
     ];
     for (tool, input, words) in table {

@@ -33,6 +33,7 @@ fn the_order_of_the_tools_is_part_of_the_prompt() {
         "BashOutput",
         "TaskStop",
         "TodoWrite",
+        "SemanticSearch",
     ];
     assert_eq!(Desk::new().tools.names(), names);
 }

@@ -7,6 +7,7 @@ use rooftree_providers::compatible::{Found, Place, find_local};
 
 use super::{
     check::{Check, Group},
+    external_agents,
     machine::on_path,
     models::failed,
     online,
@@ -44,6 +45,7 @@ pub async fn checks(environment: &Environment, is_online: bool) -> Vec<Check> {
         let words = format!("{} · as a model: {}/default", path.display(), program.name);
         Some(Group::Providers.good(program.name, words))
     }));
+    checks.extend(external_agents::checks(&minds, &settings, is_online).await);
     if is_online {
         checks.extend(online::checks(&minds, &settings, &local).await);
     }

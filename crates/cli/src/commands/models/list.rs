@@ -3,7 +3,7 @@
 use clap::Args;
 use rooftree_protocol::Problem;
 
-use super::{Row, dollars, short};
+use super::{Row, acting, dollars, short};
 use crate::{
     environment::Environment,
     listing::{self, Output},
@@ -29,10 +29,11 @@ pub struct Arguments {
 /// Prints the list.
 pub fn execute(arguments: &Arguments, minds: &Minds, environment: &Environment) -> Result<(), Problem> {
     let mut usable: Vec<&str> = minds.usable().iter().map(|profile| profile.name.as_str()).collect();
-    let local = minds.profiles.iter().filter(|profile| profile.need == Need::Nothing);
-    usable.extend(local.map(|profile| profile.name.as_str()));
+    let keyless = minds.profiles.iter().filter(|profile| profile.need != Need::Key);
+    usable.extend(keyless.map(|profile| profile.name.as_str()));
     let known = minds.catalog.known().iter();
     let mut rows: Vec<Row> = known.map(|facts| Row::of(facts, usable.contains(&facts.provider()))).collect();
+    rows.extend(acting::rows(minds));
     rows.retain(|row| is_wanted(row, arguments));
     rows.sort_by_key(|row| !row.usable);
     listing::print(&rows, arguments.output.format, listing::look(environment), table)?;

@@ -4,7 +4,7 @@ use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 use serde::Serialize;
 
-use super::{Row, dollars, short};
+use super::{Row, acting, dollars, short};
 use crate::{environment::Environment, minds::Minds, output};
 
 /// Options of `models show`.
@@ -26,6 +26,9 @@ pub fn execute(arguments: &Arguments, minds: &Minds, environment: &Environment) 
         // Opening says best what is wrong with a provider nobody knows.
         minds.catalog.open(&choice)?;
     }
+    if let Some(page) = acting::page(&choice, minds, arguments.json) {
+        return output::print(&page?);
+    }
     let opened = minds.catalog.open(&choice);
     let Some(facts) = minds.catalog.known().find(&choice.provider, &choice.model) else {
         return Err(Problem::new(ErrorCode::InvalidArguments, format!("nothing is known about `{choice}`"))
@@ -36,10 +39,15 @@ pub fn execute(arguments: &Arguments, minds: &Minds, environment: &Environment) 
         output::mention(environment, &how);
     }
     let row = Row::of(facts, opened.is_ok());
-    output::print(&if arguments.json { output::json_page(&row)? } else { page(&row, opened.err().as_ref()) })
+    let text = if arguments.json {
+        output::json_page(&row)?
+    } else {
+        page(&row, facts.why_asked_so(), opened.err().as_ref())
+    };
+    output::print(&text)
 }
 
-fn page(row: &Row, missing: Option<&Problem>) -> String {
+fn page(row: &Row, reason: &str, missing: Option<&Problem>) -> String {
     let also = if row.aliases.is_empty() { "–".to_owned() } else { row.aliases.join(", ") };
     let price = match &row.price {
         None => "not known: only tokens are counted".to_owned(),
@@ -63,11 +71,12 @@ fn page(row: &Row, missing: Option<&Problem>) -> String {
     let tier = row.tier.map_or_else(|| "–".to_owned(), |tier| word(&tier));
     let key = missing.map_or_else(|| "ready to be used".to_owned(), |problem| problem.message.clone());
     format!(
-        "{}\n  also called  {also}\n  tier         {tier}\n  window       {}\n  output       {}\n  price        {price}\n{long}  can          {}\n  key          {key}\n",
+        "{}\n  also called  {also}\n  tier         {tier}\n  window       {}\n  output       {}\n  price        {price}\n{long}  can          {}\n  profile      {}: {reason}\n  key          {key}\n",
         row.id,
         short(row.window),
         short(row.output),
         row.abilities(),
+        word(&row.profile),
     )
 }
 

@@ -139,6 +139,7 @@ fn left(watch: &Watch) -> RunEnd {
         tools: Vec::new(),
         steps: Vec::new(),
         delegated: rooftree_protocol::Usage::none(),
+        workspace: None,
         verified: None,
         denials: Vec::new(),
         error: None,

@@ -194,6 +194,7 @@ mod tests {
             tools: Vec::new(),
             steps: Vec::new(),
             delegated: rooftree_protocol::Usage::none(),
+            workspace: None,
             verified: None,
             denials: Vec::new(),
             error: None,

@@ -63,6 +63,7 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
         tools: run.tools.clone(),
         steps: run.steps.iter().cloned().collect(),
         delegated: run.delegated,
+        workspace: None,
         verified: None,
         denials: run.denials.clone(),
         error: None,

@@ -284,6 +284,7 @@ impl<'a> Writer<'a> {
             tools: Vec::new(),
             steps: Vec::new(),
             delegated: rooftree_protocol::Usage::none(),
+            workspace: None,
             verified: None,
             denials: Vec::new(),
             error: (status == RunStatus::Failed)

@@ -97,3 +97,31 @@ fn a_deleted_session_does_not_go_on_until_it_is_restored() {
     house.rooftree(&["sessions", "restore", "talk"]).well();
     goes_on(&house, "talk", "hello again");
 }
+
+#[test]
+fn a_conversation_is_handed_over_with_all_of_it_and_comes_back_with_a_summary() {
+    let house = lived_in();
+    let first = house.rooftree(&["sessions", "list", "-o", "ids"]).well().trim().to_owned();
+    let switched =
+        house.rooftree(&["sessions", "switch", "talk", "lead", "--name", "other"]).well().trim().to_owned();
+    assert_ne!(switched, first);
+    house.rooftree(&["run", "-q", "-m", "scripted/script.toml", "-s", "other", "decide something"]).well();
+    let whole = house.rooftree(&["sessions", "show", "other"]).well();
+    assert!(whole.contains("an otter"), "the other one knows what was said before: {whole}");
+    assert_eq!(house.rooftree(&["sessions", "back", "other"]).well().trim(), first);
+    // Told twice is told once.
+    house.rooftree(&["sessions", "back", "other"]).well();
+    goes_on(&house, "talk", "what came of it?");
+    let told = house.rooftree(&["sessions", "show", "talk"]).well();
+    assert_eq!(told.matches("\n  Asked: decide something\n").count(), 1, "{told}");
+    assert!(told.contains("went on with agent lead"), "{told}");
+}
+
+#[test]
+fn only_a_conversation_that_was_handed_over_comes_back_and_only_to_an_agent_there_is() {
+    let house = lived_in();
+    let why = house.rooftree(&["sessions", "back", "talk"]).ended(2);
+    assert!(why.contains("was not handed over"), "{why}");
+    let why = house.rooftree(&["sessions", "switch", "talk", "nobody"]).ended(8);
+    assert!(why.contains("nobody"), "{why}");
+}

@@ -11,7 +11,11 @@ use super::{
     dialect::{ConversationField, Dialect, EffortField, MaxOutput, SchemaField},
     message::{Carrier, Message},
 };
-use crate::{Request, ToolChoice, media::Dropped, openai::carry::is_strict};
+use crate::{
+    Request,
+    media::Dropped,
+    openai::carry::{Wish, is_strict, wish},
+};
 
 #[derive(Debug, Serialize)]
 struct Body<'a> {
@@ -146,18 +150,14 @@ fn effort(dropped: &mut Dropped, dialect: Dialect, request: &Request) -> (Option
 }
 
 fn choice<'a>(dropped: &mut Dropped, dialect: Dialect, request: &'a Request) -> Option<Choice<'a>> {
-    if request.tools.is_empty() {
-        return None;
-    }
-    match &request.tool_choice {
-        ToolChoice::Auto => None,
-        ToolChoice::Nothing => Some(Choice::Word("none")),
-        ToolChoice::Something | ToolChoice::This(_) if !dialect.forces_tools => {
+    match wish(request)? {
+        Wish::Word("none") => Some(Choice::Word("none")),
+        _ if !dialect.forces_tools => {
             dropped.note("the demand to call a tool".into());
             None
         }
-        ToolChoice::Something => Some(Choice::Word("required")),
-        ToolChoice::This(name) => Some(Choice::This { kind: "function", function: Named { name } }),
+        Wish::Word(word) => Some(Choice::Word(word)),
+        Wish::This(name) => Some(Choice::This { kind: "function", function: Named { name } }),
     }
 }
 

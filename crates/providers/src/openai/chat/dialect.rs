@@ -1,5 +1,7 @@
 //! How one vendor's Chat Completions differ from OpenAI's: quirks as data.
 
+use crate::openai::BOUNDS;
+
 /// A vendor's way of speaking Chat Completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
@@ -21,6 +23,10 @@ pub struct Dialect {
     pub asks_parallel: bool,
     /// Whether a tool can be forced with `tool_choice`.
     pub forces_tools: bool,
+    /// Whether a PDF may be sent as it is.
+    pub takes_documents: bool,
+    /// Bytes of a request that are taken.
+    pub request_bytes: usize,
 }
 
 /// The field that bounds the answer.
@@ -99,6 +105,8 @@ impl Dialect {
         asks_usage: true,
         asks_parallel: true,
         forces_tools: true,
+        takes_documents: true,
+        request_bytes: BOUNDS.bytes,
     };
 
     /// What every server that calls itself compatible can be trusted with.
@@ -107,6 +115,8 @@ impl Dialect {
         effort: EffortField::Effort,
         conversation: ConversationField::Absent,
         asks_parallel: false,
+        takes_documents: false,
+        request_bytes: 20_000_000,
         ..Self::OPENAI
     };
 }

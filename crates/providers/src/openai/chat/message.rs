@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::dialect::{CallIds, Dialect, ThinkingField};
 use crate::{
     ModelMessage, Request,
-    media::{Dropped, is_of},
-    openai::carry::{Piece, arguments, flag, pieces, words},
+    media::{Dropped, Takes, is_of},
+    openai::carry::{Piece, TAKES, arguments, flag, pieces, words},
 };
 
 /// One message.
@@ -60,12 +60,19 @@ pub(super) enum Content {
 pub(super) enum ContentPiece {
     Text { text: String },
     ImageUrl { image_url: ImageUrl },
+    File { file: FileData },
     Thinking { thinking: Vec<ContentPiece> },
 }
 
 #[derive(Debug, Serialize)]
 pub(super) struct ImageUrl {
     url: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct FileData {
+    filename: String,
+    file_data: String,
 }
 
 /// Carries a conversation over, for one provider in its dialect.
@@ -82,13 +89,18 @@ impl Carrier<'_> {
         for message in request.messages.iter() {
             match message.as_ref() {
                 ModelMessage::User(parts) => {
-                    messages.push(Message::User { content: content(pieces(parts, &request.media)) });
+                    let pieces = pieces(parts, &request.media, &self.takes());
+                    messages.push(Message::User { content: content(pieces) });
                 }
                 ModelMessage::Assistant { model, parts } => messages.extend(self.assistant(model, parts)),
                 ModelMessage::Results(results) => self.results(results, request, &mut messages),
             }
         }
         messages
+    }
+
+    fn takes(&self) -> Takes {
+        if self.dialect.takes_documents { TAKES } else { Takes { documents: &[], ..TAKES } }
     }
 
     fn assistant<'r>(&mut self, model: &str, parts: &'r [ReplyPart]) -> Option<Message<'r>> {
@@ -157,7 +169,7 @@ impl Carrier<'_> {
     fn results<'r>(&self, results: &'r [ToolResult], request: &'r Request, messages: &mut Vec<Message<'r>>) {
         let mut shown = Vec::new();
         for result in results {
-            let given = pieces(&result.content, &request.media);
+            let given = pieces(&result.content, &request.media, &self.takes());
             let mut text = words(&given);
             if text.is_empty() {
                 text = "(no text)".to_owned();
@@ -165,7 +177,7 @@ impl Carrier<'_> {
             let id = self.call_id(&result.call);
             let content = format!("{}{text}", flag(result));
             messages.push(Message::Tool { tool_call_id: id.clone(), content });
-            let images = given.into_iter().filter(|piece| matches!(piece, Piece::Image(_)));
+            let images = given.into_iter().filter(|piece| !matches!(piece, Piece::Text(_)));
             let images: Vec<ContentPiece> = images.map(ContentPiece::from).collect();
             if !images.is_empty() {
                 shown.push(ContentPiece::Text { text: format!("Images from the result of {id}:") });
@@ -190,6 +202,9 @@ impl From<Piece<'_>> for ContentPiece {
         match piece {
             Piece::Text(text) => Self::Text { text: text.into_owned() },
             Piece::Image(url) => Self::ImageUrl { image_url: ImageUrl { url } },
+            Piece::Document { name, url } => {
+                Self::File { file: FileData { filename: name.to_owned(), file_data: url } }
+            }
         }
     }
 }

@@ -9,7 +9,11 @@ use super::{
     Thinks,
     item::{Item, items},
 };
-use crate::{Request, ToolChoice, media::Dropped, openai::carry::is_strict};
+use crate::{
+    Request,
+    media::Dropped,
+    openai::carry::{Wish, is_strict, wish},
+};
 
 #[derive(Debug, Serialize)]
 struct Body<'a> {
@@ -111,7 +115,7 @@ pub(super) fn spell(
         instructions: &request.system,
         tools: request.tools.iter().map(tool).collect(),
         parallel_tool_calls: has_tools.then_some(true),
-        tool_choice: choice(request).filter(|_| has_tools),
+        tool_choice: wish(request).map(Choice::from),
         text: request.schema.as_deref().map(|schema| Text {
             format: Format { kind: "json_schema", name: "answer", strict: is_strict(schema), schema },
         }),
@@ -131,11 +135,11 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     }
 }
 
-fn choice(request: &Request) -> Option<Choice<'_>> {
-    match &request.tool_choice {
-        ToolChoice::Auto => None,
-        ToolChoice::Nothing => Some(Choice::Word("none")),
-        ToolChoice::Something => Some(Choice::Word("required")),
-        ToolChoice::This(name) => Some(Choice::This { kind: "function", name }),
+impl<'a> From<Wish<'a>> for Choice<'a> {
+    fn from(wish: Wish<'a>) -> Self {
+        match wish {
+            Wish::Word(word) => Self::Word(word),
+            Wish::This(name) => Self::This { kind: "function", name },
+        }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     ModelMessage, Request,
     media::{Dropped, is_of},
-    openai::carry::{Piece, arguments, flag, pieces, words},
+    openai::carry::{Piece, TAKES, arguments, flag, pieces, words},
 };
 
 /// One item of the input.
@@ -57,17 +57,22 @@ pub(super) enum Output<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 pub(super) enum Content<'a> {
-    InputText { text: std::borrow::Cow<'a, str> },
-    InputImage { detail: &'static str, image_url: String },
+    #[serde(rename = "input_text")]
+    Text { text: std::borrow::Cow<'a, str> },
+    #[serde(rename = "input_image")]
+    Image { detail: &'static str, image_url: String },
+    #[serde(rename = "input_file")]
+    File { filename: &'a str, file_data: String },
 }
 
 impl<'a> From<Piece<'a>> for Content<'a> {
     fn from(piece: Piece<'a>) -> Self {
         match piece {
-            Piece::Text(text) => Self::InputText { text },
-            Piece::Image(image_url) => Self::InputImage { detail: "auto", image_url },
+            Piece::Text(text) => Self::Text { text },
+            Piece::Image(image_url) => Self::Image { detail: "auto", image_url },
+            Piece::Document { name, url } => Self::File { filename: name, file_data: url },
         }
     }
 }
@@ -78,7 +83,7 @@ pub(super) fn items<'a>(provider: &str, request: &'a Request, dropped: &mut Drop
     for message in request.messages.iter() {
         match message.as_ref() {
             ModelMessage::User(parts) => {
-                let content = pieces(parts, &request.media).into_iter().map(Content::from);
+                let content = pieces(parts, &request.media, &TAKES).into_iter().map(Content::from);
                 let content = Said::Mixed(content.collect());
                 items.push(Item::Known(Known::Message { role: "user", phase: None, content }));
             }
@@ -144,7 +149,7 @@ fn is_forgotten(item: &Value) -> bool {
 }
 
 fn output<'a>(result: &'a ToolResult, request: &Request) -> Item<'a> {
-    let given = pieces(&result.content, &request.media);
+    let given = pieces(&result.content, &request.media, &TAKES);
     let only_words = given.iter().all(|piece| matches!(piece, Piece::Text(_)));
     let output = if only_words {
         let text = words(&given);
@@ -152,7 +157,7 @@ fn output<'a>(result: &'a ToolResult, request: &Request) -> Item<'a> {
         Output::Words(format!("{}{text}", flag(result)))
     } else {
         let flag = Some(flag(result)).filter(|flag| !flag.is_empty());
-        let flag = flag.map(|flag| Content::InputText { text: flag.trim_end().into() });
+        let flag = flag.map(|flag| Content::Text { text: flag.trim_end().into() });
         Output::Mixed(flag.into_iter().chain(given.into_iter().map(Content::from)).collect())
     };
     Item::Known(Known::FunctionCallOutput { call_id: result.call.as_str(), output })

@@ -91,6 +91,7 @@ impl Fake {
             workplace: Arc::new(Workplace {
                 directory: self.directory.path().to_owned(),
                 mode: PermissionMode::Ask,
+                ..Workplace::default()
             }),
         }
     }

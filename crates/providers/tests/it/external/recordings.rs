@@ -147,7 +147,7 @@ async fn model_effort_system_prompt_and_scope_become_flags() {
         request.system = "- \"Be\" terse.".into();
         request.tools = [tool("Read"), tool("Bash")].into();
         let directory = request.workplace.directory.clone();
-        request.workplace = Workplace { directory, mode: PermissionMode::Ask }.into();
+        request.workplace = Workplace { directory, mode: PermissionMode::Ask, ..Workplace::default() }.into();
         fake.answer(request).await.reply.unwrap();
         assert_eq!(fake.arguments().join(" "), expected, "{}", program.name);
     }

@@ -2,7 +2,8 @@
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    Effect, ErrorCode, Lane, Message, MessageId, Origin, Part, RunId, Session, SessionId, ToolKind, ToolSpec,
+    Dialect, Effect, ErrorCode, Lane, Message, MessageId, Origin, Part, RunId, Session, SessionId, ToolKind,
+    ToolSpec,
 };
 use rooftree_store::{Post, SessionFilter};
 use rooftree_tools::{
@@ -12,7 +13,7 @@ use rooftree_tools::{
 use serde_json::Value;
 
 use super::caller;
-use crate::{caller::Caller, world::Errand};
+use crate::{caller::Caller, delegation::dialect, world::Errand};
 
 const DESCRIPTION: &str = "Say something to another agent's session without waiting. Without `to` it goes to whoever \
 asked you, or else to the session a person talked to last.";
@@ -47,6 +48,10 @@ impl SendMessage {
 impl Tool for SendMessage {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+        dialect::spec(&self.spec, dialect)
     }
 
     fn aliases(&self) -> &'static [&'static str] {

@@ -1,13 +1,13 @@
 //! Task: asks another agent, waiting for it or not.
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ToolKind, ToolSpec};
+use rooftree_protocol::{Dialect, Effect, ToolKind, ToolSpec};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, arguments};
 use serde_json::Value;
 
 use super::caller;
 use crate::delegation::{
-    delegate,
+    delegate, dialect,
     request::{ARGUMENTS, Request},
 };
 
@@ -30,6 +30,10 @@ impl Task {
 impl Tool for Task {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+        dialect::spec(&self.spec, dialect)
     }
 
     fn aliases(&self) -> &'static [&'static str] {

@@ -1,7 +1,7 @@
 //! TaskList: the background tasks of this session, agents and processes alike.
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ErrorCode, Timestamp, ToolKind, ToolSpec};
+use rooftree_protocol::{Dialect, Effect, ErrorCode, Timestamp, ToolKind, ToolSpec};
 use rooftree_store::{TaskRow, TaskStatus};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
@@ -10,6 +10,7 @@ use rooftree_tools::{
 use serde_json::Value;
 
 use super::caller;
+use crate::delegation::dialect;
 
 const DESCRIPTION: &str =
     "List the background tasks of this session: agents and processes, running and ended.";
@@ -33,6 +34,10 @@ impl TaskList {
 impl Tool for TaskList {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+        dialect::spec(&self.spec, dialect)
     }
 
     fn aliases(&self) -> &'static [&'static str] {

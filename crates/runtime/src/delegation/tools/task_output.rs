@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ToolKind, ToolSpec, event::TaskNote};
+use rooftree_protocol::{Dialect, Effect, ToolKind, ToolSpec, event::TaskNote};
 use rooftree_store::TaskStatus;
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
@@ -16,7 +16,7 @@ use super::{caller, not_found, task_of};
 use crate::{
     caller::Caller,
     delegation::{
-        Asked, answer,
+        Asked, answer, dialect,
         wait::{Waited, Waiting, look},
     },
 };
@@ -49,6 +49,10 @@ impl TaskOutput {
 impl Tool for TaskOutput {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+        dialect::spec(&self.spec, dialect)
     }
 
     fn aliases(&self) -> &'static [&'static str] {
@@ -94,7 +98,7 @@ async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext)
     let Some(session) = row.child else { return not_found(id) };
     let agent = row.data.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned();
     let told = caller.world.replies.expect(&task);
-    let asked = Asked { task, session, agent, is_new: false, is_repeated: true };
+    let asked = Asked { task, session, agent, is_new: false, is_repeated: true, share: None };
     let (task, note) = (asked.task.clone(), asked.note());
     let running = || {
         let words = format!("Task \"{task}\" is still running.");

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, RunStatus, ToolKind, ToolSpec};
+use rooftree_protocol::{Dialect, Effect, RunStatus, ToolKind, ToolSpec};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, Argument, Kind, text},
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{caller, not_found, task_of};
 use crate::{
     caller::Caller,
-    delegation::{answer, wait::look},
+    delegation::{answer, dialect, wait::look},
     world::Errand,
 };
 
@@ -41,6 +41,10 @@ impl TaskStop {
 impl Tool for TaskStop {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+        dialect::spec(&self.spec, dialect)
     }
 
     fn aliases(&self) -> &'static [&'static str] {
@@ -102,6 +106,7 @@ async fn stop_run(caller: &Caller, id: &str) -> ToolOutput {
         agent,
         status: None,
         usage: None,
+        share: None,
         cached: false,
     };
     // What it had said is part of the answer: the inbox need not tell it again.

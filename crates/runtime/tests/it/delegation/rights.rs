@@ -84,3 +84,99 @@ async fn a_peer_named_by_the_user_works_with_its_own_rights_and_others_with_the_
         assert_eq!(answer["created"], true);
     }
 }
+
+/// The same numbers every time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+
+    fn scope(&mut self) -> Scope {
+        let names = ["Look", "Change", "T*", "*", "look", "Task", "Nobody"];
+        let some = |dice: &mut Self| {
+            let count = dice.below(4);
+            (0..count).map(|_| names[dice.below(7) as usize].to_owned()).collect::<Vec<_>>()
+        };
+        let allow = (self.below(3) > 0).then(|| {
+            let mut list = some(self);
+            // Most of the time somebody is left to be asked.
+            list.extend((self.below(4) > 0).then(|| "Task".to_owned()));
+            list
+        });
+        Scope { allow, deny: if self.below(3) == 0 { some(self) } else { Vec::new() } }
+    }
+
+    fn mode(&mut self) -> PermissionMode {
+        [PermissionMode::Plan, PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Bypass]
+            [self.below(4) as usize]
+    }
+}
+
+#[tokio::test]
+async fn over_random_trees_no_child_has_a_right_that_its_parent_lacks() {
+    let mut dice = Dice(4711);
+    let (mut pairs, mut lacking) = (0, 0);
+    for _ in 0..60 {
+        let names = ["lead", "one", "two", "three"];
+        let call_all = |next: Option<&str>| {
+            let mut calls = vec![call("Look", json!({})), call("Change", json!({}))];
+            calls.extend(next.map(|next| task(next, "on")));
+            calls
+        };
+        let mut plan = plan(names.iter().enumerate().flat_map(|(at, name)| {
+            [say("").agent(*name).calls(call_all(names.get(at + 1).copied())), say("ok").agent(*name)]
+        }));
+        for name in names {
+            let permission_mode = (dice.below(2) == 0).then(|| dice.mode());
+            plan = plan.agent(AgentDefinition { tools: dice.scope(), permission_mode, ..agent(name) });
+        }
+        plan.depth = Some(9);
+        plan.policy.mode = dice.mode();
+        let house = plan.build();
+        let mut session = house.post("go").await;
+        house.finished(&session).await;
+        let mut above = rights(&house, &session).await;
+        while let Some(child) = house.children(&session).await.pop() {
+            let below = rights(&house, &child.id).await;
+            for (name, allowed) in &below {
+                let of_parent = above.iter().find(|(known, _)| known == name);
+                assert!(
+                    of_parent.is_some_and(|(_, of_parent)| of_parent >= allowed),
+                    "{above:?} → {below:?}"
+                );
+            }
+            lacking += usize::from(below.len() < above.len());
+            pairs += 1;
+            (session, above) = (child.id, below);
+        }
+    }
+    assert!(pairs > 30 && lacking > 5, "{pairs} pairs, {lacking} of them narrower");
+}
+
+/// The tools a session's model was told of that it also called, and whether the calls were let through.
+async fn rights(
+    house: &rooftree_testkit::House,
+    session: &rooftree_protocol::SessionId,
+) -> Vec<(String, bool)> {
+    use rooftree_protocol::EventBody;
+    let asked = house.model.requests().into_iter().find(|request| request.session == *session);
+    let told: Vec<String> =
+        asked.iter().flat_map(|asked| asked.tools.iter().map(|tool| tool.name.clone())).collect();
+    let mut rights = Vec::new();
+    for event in house.events(session).await {
+        if let EventBody::ToolCompleted(record) = event.body {
+            assert!(
+                told.contains(&record.tool) || !record.outcome.is_done(),
+                "{} was not in scope",
+                record.tool
+            );
+            if told.contains(&record.tool) && ["Look", "Change"].contains(&record.tool.as_str()) {
+                rights.push((record.tool, record.outcome.is_done()));
+            }
+        }
+    }
+    rights
+}

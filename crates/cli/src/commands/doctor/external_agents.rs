@@ -1,0 +1,77 @@
+//! Looks at the agents elsewhere: whether questions to them can be signed, and whether they are there.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_providers::{
+    Error,
+    external_agent::{Mode, Options},
+};
+
+use super::{
+    check::{Check, Group},
+    models::failed,
+};
+use crate::{
+    external_agents::PROVIDER,
+    minds::Minds,
+    settings::{Settings, Waits},
+};
+
+/// How long one may take to show that it is there.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One line for each agent in the settings. They are only called upon if `is_online`.
+pub async fn checks(minds: &Minds, settings: &Settings, is_online: bool) -> Vec<Check> {
+    let agents = settings.external.iter().map(async |(name, options)| {
+        let name = format!("{PROVIDER}/{name}");
+        match set_up(&name, options) {
+            Ok(words) if is_online => reached(minds, name, options, &words).await,
+            Ok(words) => Group::Providers.good(name, words),
+            Err(check) => check,
+        }
+    });
+    join_all(agents).await
+}
+
+fn set_up(name: &str, options: &Options) -> Result<String, Check> {
+    let answers = match options.mode {
+        Mode::Sync => "answers at once",
+        Mode::Async => "answers by callback",
+    };
+    let (url, variable) = (&options.input_url, &options.variable);
+    if options.secret.reveal().is_none() {
+        let words = format!("{url} · {variable} is not set, and questions must be signed");
+        let fix = format!("export {variable}=… with what the agent checks signatures with");
+        return Err(Group::Providers.warning(name.to_owned(), words).fix(fix));
+    }
+    Ok(format!("{url} · {answers} · signed with {variable}"))
+}
+
+/// Knocks without asking anything: a question would set the agent to work.
+async fn reached(minds: &Minds, name: String, options: &Options, words: &str) -> Check {
+    let client = match minds.connections.client(Waits::default()) {
+        Ok(client) => client,
+        Err(problem) => return failed(Group::Providers, name, &problem),
+    };
+    match client.reach(&options.input_url, PATIENCE).await {
+        Ok(status @ 500..) => {
+            Group::Providers.warning(name, format!("{words} · there, with status {status}"))
+        }
+        Ok(_) => Group::Providers.good(name, format!("{words} · there")),
+        Err(error) => {
+            let problem = Problem::new(ErrorCode::ProviderUnavailable, "cannot be reached")
+                .cause(words_of(error))
+                .fix(format!("check its input_url in config.toml: {}", options.input_url));
+            failed(Group::Providers, name, &problem)
+        }
+    }
+}
+
+fn words_of(error: Error) -> String {
+    match error {
+        Error::Broken(words) | Error::Refused(words) => words,
+        other => other.to_string(),
+    }
+}

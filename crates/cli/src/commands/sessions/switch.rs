@@ -1,0 +1,59 @@
+//! Hands a conversation over to another agent, which goes on with all of it.
+
+use clap::Args;
+use rooftree_protocol::{Problem, SessionId};
+use rooftree_runtime::{Clock, SystemClock};
+use rooftree_store::NewSessionRow;
+
+use super::{
+    find::{self, Among},
+    in_words, name, to_change,
+};
+use crate::{environment::Environment, exit::Exit, output, terminal::wording::how_to_continue};
+
+/// Options of `sessions switch`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Which session: its id, the last 4 or more characters of it, or its name
+    #[arg(value_name = "ID")]
+    session: String,
+    /// The agent that goes on
+    #[arg(value_name = "AGENT")]
+    agent: String,
+    /// What to call the new session
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// Prints the new session's id. The other agent brings its own prompt, tools and model.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let name = arguments.name.as_deref().map(name::checked).transpose()?.flatten();
+    let agent = agent_named(environment, &arguments.agent)?;
+    let store = to_change(environment)?;
+    let from = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
+    let new = NewSessionRow {
+        id: SessionId::from_entropy(SystemClock.entropy()),
+        agent: agent.clone(),
+        name,
+        model: None,
+        cwd: from.cwd,
+        parent: None,
+        connector_key: None,
+        at: SystemClock.now(),
+    };
+    let switched = store.fork(&from.id, from.head, new).await.map_err(in_words)?;
+    output::print(&format!("{}\n", switched.id))?;
+    let id = &switched.id;
+    let next = format!(
+        "{agent} goes on with the conversation of {}: {}\nback with a summary: rooftree sessions back {id}",
+        from.id,
+        how_to_continue(id)
+    );
+    output::mention(environment, &next);
+    Ok(Exit::DONE)
+}
+
+/// The agent's own name.
+fn agent_named(_environment: &Environment, name: &str) -> Result<String, Problem> {
+    Ok(rooftree_runtime::Definitions::builtin().find(name)?.name.clone())
+}

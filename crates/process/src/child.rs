@@ -1,0 +1,86 @@
+//! The leader of a program's group as its parent holds it: waited for, and reaped for certain.
+
+use std::{io, os::fd::OwnedFd, thread};
+
+use nix::{
+    sys::{
+        signal::{Signal, kill},
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd::Pid,
+};
+use tokio::io::unix::AsyncFd;
+
+use crate::{Ending, clone};
+
+/// A child that is not reaped yet, so its number is still its own. Dropping it kills and reaps it.
+#[derive(Debug)]
+pub(crate) struct Leader {
+    pid: Pid,
+    ending: Option<Ending>,
+}
+
+impl Leader {
+    pub(crate) fn new(pid: Pid) -> Self {
+        Self { pid, ending: None }
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid.as_raw()
+    }
+
+    /// How it ended, if it has.
+    fn reap(&mut self) -> Option<Ending> {
+        if self.ending.is_none() {
+            self.ending = match waitpid(self.pid, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(_, code)) => Some(Ending::Exited(code)),
+                Ok(WaitStatus::Signaled(_, signal, _)) => Some(Ending::Signalled(signal as i32)),
+                Ok(_) => None,
+                // There is no such child: somebody else has reaped it, and knows how it ended.
+                Err(_) => Some(Ending::Signalled(0)),
+            };
+        }
+        self.ending
+    }
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        if self.reap().is_some() {
+            return;
+        }
+        let pid = self.pid;
+        let _ = kill(pid, Signal::SIGKILL);
+        // It dies in its own time, which nobody here should have to wait for.
+        let reaping = move || waitpid(pid, None);
+        let _ = thread::Builder::new().name("reaper".to_owned()).spawn(reaping);
+    }
+}
+
+/// A leader that is waited for.
+#[derive(Debug)]
+pub(crate) struct Child {
+    leader: Leader,
+    /// Readable once the leader has ended.
+    watch: AsyncFd<OwnedFd>,
+}
+
+impl Child {
+    /// Only inside a tokio runtime.
+    pub(crate) fn new(leader: Leader, watch: OwnedFd) -> io::Result<Self> {
+        Ok(Self { leader, watch: clone::watched(watch)? })
+    }
+
+    /// Waits for its end; may be asked again. Dropping the wait loses nothing.
+    pub(crate) async fn wait(&mut self) -> Ending {
+        loop {
+            if let Some(ending) = self.leader.ending {
+                return ending;
+            }
+            let Ok(mut ready) = self.watch.readable().await else { return Ending::Signalled(0) };
+            if self.leader.reap().is_none() {
+                ready.clear_ready();
+            }
+        }
+    }
+}

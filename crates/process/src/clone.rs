@@ -1,0 +1,169 @@
+//! The one unsafe place: starts a program without copying the memory of this process.
+//!
+//! A fork copies the page tables of this process, so it costs more the more this process
+//! remembers. What the system library has instead copies nothing, but has no room for the call
+//! that ties a child's life to ours. So this does the same with that call: the child borrows
+//! our memory, the thread that started it stands still meanwhile, and the loan ends when the
+//! child becomes its program or gives up.
+#![expect(
+    unsafe_code,
+    reason = "between clone and exec there are only plain system calls, and a watched descriptor stays open"
+)]
+
+use std::{
+    convert::Infallible,
+    ffi::{CString, c_char, c_int, c_void},
+    io, mem,
+    os::fd::{FromRawFd, OwnedFd},
+    ptr,
+    sync::atomic::{AtomicI32, Ordering},
+};
+
+use nix::{
+    errno::Errno,
+    libc,
+    sys::{
+        prctl::set_pdeathsig,
+        signal::{SigSet, SigmaskHow, Signal},
+        wait::waitpid,
+    },
+    unistd::{Pid, chdir, dup2_stderr, dup2_stdin, dup2_stdout, getppid, setpgid},
+};
+
+use tokio::io::{Interest, unix::AsyncFd};
+
+use crate::plan::Plan;
+
+/// What the child runs on until it is its program: a few calls, none of them deep.
+const STACK: usize = 32 * 1024;
+
+/// Signals have the numbers from 1 to this.
+const LAST_SIGNAL: c_int = 64;
+
+/// What the child has to do, and where it leaves the reason if it cannot.
+struct Errand<'a> {
+    plan: &'a Plan,
+    arguments: Vec<*const c_char>,
+    variables: Vec<*const c_char>,
+    parent: Pid,
+    failure: AtomicI32,
+}
+
+/// Starts a program: the leader of its own group, which dies with the calling thread. Says its
+/// number, and gives what becomes readable when it ends.
+pub(crate) fn start(plan: &Plan) -> io::Result<(Pid, OwnedFd)> {
+    let errand = Errand {
+        plan,
+        arguments: pointers(&plan.arguments),
+        variables: pointers(&plan.variables),
+        parent: Pid::this(),
+        failure: AtomicI32::new(0),
+    };
+    // A handler of ours must not run in the child while it uses our memory.
+    let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+    let started = clone(&errand);
+    mask.thread_set_mask()?;
+    let (pid, watch) = started?;
+    match errand.failure.load(Ordering::Acquire) {
+        0 => Ok((pid, watch)),
+        reason => {
+            // It is gone already; only its line in the process table is left.
+            let _ = waitpid(pid, None);
+            Err(io::Error::from_raw_os_error(reason))
+        }
+    }
+}
+
+/// Lets the async runtime tell when a child has ended. Only inside one.
+pub(crate) fn watched(end: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an owned descriptor is the same one, and open, for as long as it lives.
+    Ok(unsafe { AsyncFd::register_with_interest(end, Interest::READABLE) }?)
+}
+
+/// A list as `execve` reads it: pointers, then nothing.
+fn pointers(texts: &[CString]) -> Vec<*const c_char> {
+    texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
+}
+
+fn clone(errand: &Errand<'_>) -> io::Result<(Pid, OwnedFd)> {
+    let mut stack: Vec<u128> = Vec::with_capacity(STACK / mem::size_of::<u128>());
+    let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let mut watch: c_int = -1;
+    // SAFETY: the stack and the errand outlive the child's use of them, because this thread goes
+    // on only after the child has become its program or ended. The stack grows downwards from an
+    // aligned end. The kernel fills in `watch`, which is nobody else's.
+    unsafe {
+        let errand = ptr::from_ref(errand).cast_mut().cast::<c_void>();
+        let pid = libc::clone(run, top.cast(), flags, errand, ptr::from_mut(&mut watch));
+        if pid < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok((Pid::from_raw(pid), OwnedFd::from_raw_fd(watch)))
+    }
+}
+
+extern "C" fn run(errand: *mut c_void) -> c_int {
+    // SAFETY: `clone` passes an errand, and its thread stands still as long as this runs.
+    let errand = unsafe { &*errand.cast::<Errand<'_>>() };
+    let Err(reason) = become_program(errand);
+    errand.failure.store(reason as i32, Ordering::Release);
+    // SAFETY: ends the child alone, without anything this process has registered for its own end.
+    unsafe { libc::_exit(127) }
+}
+
+/// Runs in the child. Allocates nothing and takes no lock: whoever holds one may never go on.
+fn become_program(errand: &Errand<'_>) -> Result<Infallible, Errno> {
+    let plan = errand.plan;
+    let own = Pid::from_raw(0);
+    setpgid(own, own)?;
+    set_pdeathsig(Signal::SIGKILL)?;
+    // The parent may have died before the line above.
+    if getppid() != errand.parent {
+        return Err(Errno::EPIPE);
+    }
+    // None of the three is a standard one: those were open when this process began.
+    dup2_stdin(&plan.input)?;
+    dup2_stdout(&plan.output)?;
+    dup2_stderr(&plan.errors)?;
+    chdir(plan.directory.as_c_str())?;
+    forget_handlers();
+    SigSet::empty().thread_set_mask()?;
+    Err(execute(errand))
+}
+
+/// Lets every signal do what it does by default, except those this process was told to ignore by
+/// whoever started it. Rust ignores broken pipes; programs do not expect that.
+fn forget_handlers() {
+    for number in 1..=LAST_SIGNAL {
+        // SAFETY: reads and writes only what is here; an empty action is the default one. The
+        // child has a table of its own. Two numbers are the system library's and are refused.
+        unsafe {
+            let mut action: libc::sigaction = mem::zeroed();
+            let is_known = libc::sigaction(number, ptr::null(), &mut action) == 0;
+            let is_ignored = action.sa_sigaction == libc::SIG_IGN && number != libc::SIGPIPE;
+            if is_known && action.sa_sigaction != libc::SIG_DFL && !is_ignored {
+                let default: libc::sigaction = mem::zeroed();
+                libc::sigaction(number, &default, ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// Tries one file after the other; returns only if none of them could be run.
+fn execute(errand: &Errand<'_>) -> Errno {
+    let mut reason = Errno::ENOENT;
+    for file in &errand.plan.files {
+        // SAFETY: both lists end with nothing and point to texts that live in the plan.
+        unsafe {
+            libc::execve(file.as_ptr(), errand.arguments.as_ptr(), errand.variables.as_ptr());
+        }
+        match Errno::last() {
+            Errno::ENOENT | Errno::ENOTDIR => {}
+            // Another directory may have one that can be run.
+            Errno::EACCES => reason = Errno::EACCES,
+            other => return other,
+        }
+    }
+    reason
+}

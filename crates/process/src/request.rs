@@ -1,0 +1,30 @@
+//! What is to be started, and what it gets.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use crate::Environment;
+
+/// What to start.
+#[derive(Clone, Debug)]
+pub struct Spawn {
+    /// A path, or a name looked up in PATH.
+    pub program: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Where it runs.
+    pub cwd: PathBuf,
+    /// What it finds in its environment.
+    pub environment: Environment,
+    /// What it can read.
+    pub input: Input,
+}
+
+/// What a program reads from its standard input.
+#[derive(Clone, Debug, Default)]
+pub enum Input {
+    /// Nothing: it ends at once.
+    #[default]
+    Nothing,
+    /// These bytes, then the end.
+    Bytes(Vec<u8>),
+}

@@ -1,0 +1,127 @@
+//! Where a block that may hold a call begins and ends. Pure, over what has come of the text.
+
+use super::call::Strings;
+
+/// Characters a block can end with.
+pub(super) const ENDS: [char; 3] = ['`', '}', '>'];
+
+const FENCE: &str = "```";
+const TAG: &str = "<tool_call>";
+const END_TAG: &str = "</tool_call>";
+
+/// What the beginning of a line may turn out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// Words.
+    Nothing,
+    /// Too little has come to know.
+    Perhaps,
+    /// The beginning or the end of a code block that is no call.
+    Code,
+    /// Something with JSON in it, which begins at `start`.
+    Block { start: usize, closer: Closer },
+}
+
+/// What ends a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closer {
+    /// A fence.
+    Fence,
+    /// The end of the element.
+    Tag,
+    /// The last brace.
+    Brace,
+}
+
+/// What begins here, at the start of a line.
+pub(super) fn opening(text: &str, in_code: bool) -> Opening {
+    let line = text.trim_start_matches([' ', '\t']);
+    let at = |rest: &str| text.len() - rest.len();
+    if line.is_empty() || (line.len() < FENCE.len() && FENCE.starts_with(line)) {
+        return Opening::Perhaps;
+    }
+    if let Some(rest) = line.strip_prefix(FENCE) {
+        if in_code {
+            return Opening::Code;
+        }
+        let body = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_').trim_start();
+        return match body.chars().next() {
+            None => Opening::Perhaps,
+            Some('{' | '[') => Opening::Block { start: at(body), closer: Closer::Fence },
+            Some(_) => Opening::Code,
+        };
+    }
+    if in_code {
+        return Opening::Nothing;
+    }
+    if let Some(rest) = line.strip_prefix(TAG) {
+        return Opening::Block { start: at(rest), closer: Closer::Tag };
+    }
+    match line.strip_prefix('{').map(str::trim_start) {
+        Some(key) if ["\"tool\"", "\"name\""].iter().any(|known| key.starts_with(known)) => {
+            Opening::Block { start: at(line), closer: Closer::Brace }
+        }
+        Some(key) if ["\"tool\"", "\"name\""].iter().any(|known| known.starts_with(key)) => Opening::Perhaps,
+        None if TAG.starts_with(line) => Opening::Perhaps,
+        _ => Opening::Nothing,
+    }
+}
+
+/// The JSON of a block and where the block ends; none if it does not end yet.
+pub(super) fn end(body: &str, closer: Closer) -> Option<(&str, usize)> {
+    match closer {
+        Closer::Tag => {
+            let at = body.find(END_TAG)?;
+            Some((body.get(..at)?, at + END_TAG.len()))
+        }
+        Closer::Fence => {
+            let at = fence_behind(body)?;
+            Some((body.get(..at)?, at + FENCE.len()))
+        }
+        Closer::Brace => {
+            let at = balanced(body)?;
+            Some((body.get(..at)?, at))
+        }
+    }
+}
+
+/// The closing fence: behind complete JSON, or at the beginning of a line if the JSON is broken.
+fn fence_behind(body: &str) -> Option<usize> {
+    let (mut strings, mut depth) = (Strings::default(), 0_usize);
+    let mut is_line_start = false;
+    for (at, letter) in body.char_indices() {
+        let is_fence = letter == '`' && body.get(at..).is_some_and(|rest| rest.starts_with(FENCE));
+        if is_fence && (is_line_start || (depth == 0 && !strings.is_inside)) {
+            return Some(at);
+        }
+        if !strings.is_inside {
+            depth = deeper(depth, letter);
+        }
+        strings.pass(letter);
+        is_line_start = letter == '\n' || (is_line_start && letter.is_whitespace());
+    }
+    None
+}
+
+/// Where the first JSON object ends.
+fn balanced(body: &str) -> Option<usize> {
+    let (mut strings, mut depth) = (Strings::default(), 0_usize);
+    for (at, letter) in body.char_indices() {
+        if !strings.is_inside {
+            depth = deeper(depth, letter);
+        }
+        strings.pass(letter);
+        if depth == 0 && letter == '}' && !strings.is_inside {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+fn deeper(depth: usize, letter: char) -> usize {
+    match letter {
+        '{' | '[' => depth + 1,
+        '}' | ']' => depth.saturating_sub(1),
+        _ => depth,
+    }
+}

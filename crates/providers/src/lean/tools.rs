@@ -1,0 +1,177 @@
+//! Which tools a small model gets, and how they are told to it in a few lines.
+
+use std::fmt::Write;
+
+use rooftree_protocol::ToolSpec;
+use serde_json::{Map, Value, json};
+
+/// What is kept if there is too much: enough to look around, change files and run things.
+const KEPT: [&str; 6] = ["Read", "Grep", "List", "Edit", "Write", "Bash"];
+
+/// Characters of a description.
+const DESCRIPTION: usize = 120;
+
+/// Arguments that are told of one tool. Grep alone has a dozen, and a small model is misled by most.
+const ARGUMENTS: usize = 3;
+
+/// The tools a model gets, and the names of those it does not.
+pub(super) fn choose(tools: &[ToolSpec]) -> (Vec<&ToolSpec>, Vec<&str>) {
+    if tools.len() <= KEPT.len() {
+        return (tools.iter().collect(), Vec::new());
+    }
+    let (kept, withheld): (Vec<&ToolSpec>, Vec<&ToolSpec>) =
+        tools.iter().partition(|spec| KEPT.contains(&spec.name.as_str()));
+    if kept.is_empty() {
+        // Somebody else's tools: the first few are as good as any.
+        let (kept, withheld) = tools.split_at_checked(KEPT.len()).unwrap_or((tools, &[]));
+        return (kept.iter().collect(), withheld.iter().map(|spec| spec.name.as_str()).collect());
+    }
+    (kept, withheld.into_iter().map(|spec| spec.name.as_str()).collect())
+}
+
+/// How to call tools, and which there are. Shown rather than explained: of twelve questions a model of
+/// 1.5 billion parameters answers eleven with a call then, and seven otherwise.
+pub(super) fn describe(tools: &[&ToolSpec]) -> String {
+    let mut text = format!(
+        "# Tools\n\nYou see files and run commands only through tools. A call is a block of JSON and nothing \
+         behind it. {}\n\nNever guess what a tool can tell you, and never write a result yourself.\n\n\
+         Only these tools exist. `?` marks what may be left out.\n",
+        shown(tools)
+    );
+    for spec in tools {
+        let _ =
+            write!(text, "\n- {} {}: {}", spec.name, signature(&spec.input_schema), brief(&spec.description));
+    }
+    text
+}
+
+/// A call, its result and the answer. Without names in front of them: a small model would write those too.
+fn shown(tools: &[&ToolSpec]) -> String {
+    let reader = tools.iter().find(|spec| spec.name == "Read");
+    let (asked, call, then) = match (reader, tools.first()) {
+        (Some(_), _) => {
+            let call = json!({"tool": "Read", "input": {"file_path": "notes.txt"}}).to_string();
+            let result = "<result of=\"Read\">\nBuy milk.\n</result>";
+            let then = format!(
+                "The next message is the result:\n\n{result}\n\nAnd then you answer: It says \"Buy milk.\""
+            );
+            ("Asked what notes.txt says", call, then)
+        }
+        (None, Some(first)) => {
+            ("To use a tool", example(first), "The next message is the result. Then you answer.".to_owned())
+        }
+        (None, None) => return String::new(),
+    };
+    format!("{asked}, for example, you answer:\n\n```json\n{call}\n```\n\n{then}")
+}
+
+/// A call of a tool with everything it needs.
+fn example(spec: &ToolSpec) -> String {
+    let fields = fields(&spec.input_schema);
+    let needed = fields.iter().filter(|field| field.is_required);
+    let input: Map<String, Value> = needed
+        .map(|field| {
+            let value = match kind(field.schema).as_str() {
+                "number" => json!(1),
+                "true|false" => json!(true),
+                list if list.starts_with('[') => json!([]),
+                _ => json!("…"),
+            };
+            (field.name.to_owned(), value)
+        })
+        .collect();
+    json!({ "tool": spec.name, "input": input }).to_string()
+}
+
+/// One argument, as the schema has it.
+struct Field<'a> {
+    name: &'a str,
+    schema: &'a Value,
+    is_required: bool,
+}
+
+/// The arguments of a schema, those that are needed first.
+fn fields(schema: &Value) -> Vec<Field<'_>> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let mut fields: Vec<Field<'_>> =
+        properties.map(|(name, schema)| Field { name, schema, is_required: is_required(name) }).collect();
+    fields.sort_by_key(|field| !field.is_required);
+    fields
+}
+
+/// `{file_path, offset?: number}`.
+fn signature(schema: &Value) -> String {
+    let fields = fields(schema);
+    let needed = fields.iter().filter(|field| field.is_required).count();
+    let told = fields.iter().take(needed.max(ARGUMENTS)).map(|field| {
+        let mark = if field.is_required { "" } else { "?" };
+        match kind(field.schema).as_str() {
+            "" => format!("{}{mark}", field.name),
+            kind => format!("{}{mark}: {kind}", field.name),
+        }
+    });
+    format!("{{{}}}", told.collect::<Vec<_>>().join(", "))
+}
+
+/// What an argument is; nothing for text.
+fn kind(schema: &Value) -> String {
+    if let Some(Value::Array(choices)) = schema.get("enum") {
+        let choices: Vec<&str> = choices.iter().filter_map(Value::as_str).collect();
+        return choices.join("|");
+    }
+    match schema.get("type").and_then(Value::as_str) {
+        Some("integer" | "number") => "number".to_owned(),
+        Some("boolean") => "true|false".to_owned(),
+        Some("array") => format!("[{}]", schema.get("items").map(kind).unwrap_or_default()),
+        Some("object") => signature(schema),
+        _ => String::new(),
+    }
+}
+
+/// The first sentence, if it is short.
+fn brief(description: &str) -> String {
+    let end = description.find(". ").map_or(description.len(), |at| at + 1);
+    description.get(..end).unwrap_or(description).chars().take(DESCRIPTION).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(name: &str) -> ToolSpec {
+        let edit = json!({"type": "object", "required": ["old"],
+            "properties": {"old": {"type": "string"}, "all": {"type": "boolean"}}});
+        ToolSpec {
+            name: name.into(),
+            description: "Does it. At length.".into(),
+            input_schema: json!({"type": "object", "required": ["path", "edits"], "properties": {
+                "limit": {"type": "integer"}, "mode": {"enum": ["a", "b"]}, "path": {"type": "string"},
+                "edits": {"type": "array", "items": edit}, "more": {"type": "string"}}}),
+        }
+    }
+
+    #[test]
+    fn a_tool_is_one_line_with_what_it_needs_first() {
+        let spec = spec("Edit");
+        let text = describe(&[&spec]);
+        assert!(
+            text.ends_with("- Edit {path, edits: [{old, all?: true|false}], limit?: number}: Does it."),
+            "{text}"
+        );
+        assert!(text.contains(r#"{"tool":"Edit","input":{"path":"…","edits":[]}}"#), "{text}");
+    }
+
+    #[test]
+    fn few_tools_all_go_and_of_many_the_six_that_matter() {
+        let names = |names: &[&str]| names.iter().map(|name| spec(name)).collect::<Vec<_>>();
+        let own = names(&["WebFetch", "Task"]);
+        assert_eq!(choose(&own).0.len(), 2);
+        let many = names(&["Read", "Glob", "Grep", "List", "Edit", "Write", "Bash", "TodoWrite"]);
+        let (kept, withheld) = choose(&many);
+        assert_eq!((kept.len(), withheld), (6, vec!["Glob", "TodoWrite"]));
+        let foreign = names(&["a", "b", "c", "d", "e", "f", "g"]);
+        assert_eq!(choose(&foreign).1, ["g"]);
+    }
+}

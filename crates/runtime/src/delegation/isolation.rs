@@ -1,0 +1,77 @@
+//! Who gets a working copy of its own: whoever can write while others work in the same place.
+
+use rooftree_protocol::{Isolation, Mandate};
+use serde_json::Value;
+
+use super::{answer::Failure, inherit::Asking, target::Target};
+use crate::{
+    caller::Caller,
+    workspace::{self, Workspace},
+};
+
+/// Tools that change no files below the working directory.
+const HARMLESS: [&str; 18] = [
+    "Read",
+    "Grep",
+    "Glob",
+    "List",
+    "SemanticSearch",
+    "TodoWrite",
+    "BashOutput",
+    "WebFetch",
+    "WebSearch",
+    "Skill",
+    "ListSkills",
+    "MemoryRead",
+    "MemoryWrite",
+    "MemorySearch",
+    "SendMessage",
+    "TaskStop",
+    "AskUser",
+    "Task",
+];
+
+/// Makes the copy, if there is to be one and the session is still to be opened.
+pub(super) async fn provision(
+    caller: &Caller,
+    asking: &Asking<'_>,
+    mandate: &Mandate,
+) -> Result<Option<Workspace>, Failure> {
+    let wanted = match asking.request.isolation.unwrap_or(asking.definition.isolation) {
+        Isolation::None => false,
+        Isolation::Worktree => true,
+        Isolation::Auto => can_write(mandate) && has_company(caller, asking),
+    };
+    if !wanted || matches!(asking.target, Target::Known(_)) {
+        return Ok(None);
+    }
+    let world = &caller.world;
+    // The same call, made again after a crash: the copy is there, and so is the session in it.
+    if let Ok(Some(_)) = world.store().session(asking.target.id()).await {
+        return Ok(None);
+    }
+    let unique = asking.call.as_str();
+    let place = &world.options.workspaces;
+    let made = workspace::provision(&caller.session.cwd, &asking.definition.name, unique, place).await;
+    made.map(Some).map_err(|problem| {
+        let fix = problem.fix.map(|fix| format!(" ({fix})")).unwrap_or_default();
+        Failure::NoWorkspace(format!(
+            "{}{fix}. With isolation \"none\" it works in your directory",
+            problem.message
+        ))
+    })
+}
+
+fn can_write(mandate: &Mandate) -> bool {
+    mandate.tools.iter().any(|tool| !HARMLESS.contains(&tool.as_str()))
+}
+
+/// Whether somebody else works at the same time: another child, or the one who asks.
+fn has_company(caller: &Caller, asking: &Asking<'_>) -> bool {
+    asking.request.background || caller.delegations > 1
+}
+
+/// The copy as it is kept with the message.
+pub(super) fn written(workspace: &Workspace) -> Option<Value> {
+    serde_json::to_value(workspace).ok()
+}

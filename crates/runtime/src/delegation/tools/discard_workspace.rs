@@ -1,0 +1,90 @@
+//! DiscardWorkspace: drops a task's working copy. Work that was not applied is not lost.
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Effect, Repeat, ToolKind, ToolSpec};
+use rooftree_tools::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, flag, text},
+};
+use serde_json::Value;
+
+use super::{caller, in_trouble, workspace_of};
+use crate::workspace;
+
+const DESCRIPTION: &str = "Drop the working copy of a task. Refused while it holds work that was not applied, unless \
+forced; then the work stays on its branch.";
+
+const ARGUMENTS: [Argument; 2] = [
+    Argument::new("task_id", Kind::Text, "").required().also(&["id"]),
+    Argument::new("force", Kind::Flag, "Also with work that was not applied."),
+];
+
+/// The DiscardWorkspace tool.
+pub(super) struct DiscardWorkspace {
+    spec: ToolSpec,
+}
+
+impl DiscardWorkspace {
+    pub(super) fn new() -> Self {
+        Self { spec: arguments::spec("DiscardWorkspace", DESCRIPTION, &ARGUMENTS) }
+    }
+}
+
+impl Tool for DiscardWorkspace {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["discard_workspace"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Delete
+    }
+
+    fn needs_caller(&self) -> bool {
+        true
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        arguments::normalise("DiscardWorkspace", &ARGUMENTS, input).map(Value::Object)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::LocalMutation
+    }
+
+    fn repeat(&self, _input: &Value) -> Repeat {
+        Repeat::Idempotent
+    }
+
+    fn title(&self, input: &Value) -> String {
+        text(input, "task_id").to_owned()
+    }
+
+    fn subject(&self, input: &Value) -> Option<String> {
+        Some(text(input, "task_id").to_owned())
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        Box::pin(async move {
+            let id = text(&input, "task_id");
+            let copy = match caller(&context) {
+                Ok(caller) => workspace_of(&caller, id).await,
+                Err(output) => Err(output),
+            };
+            let copy = match copy {
+                Ok(copy) => copy,
+                Err(output) => return *output,
+            };
+            match workspace::discard(&copy, flag(&input, "force")).await {
+                Ok(None) => ToolOutput::done(format!("The working copy of {id} is gone.")),
+                Ok(Some(kept)) => {
+                    ToolOutput::done(format!("The working copy of {id} is gone; its work is kept: {kept}."))
+                }
+                Err(problem) => in_trouble(&problem),
+            }
+        })
+    }
+}

@@ -1,0 +1,145 @@
+//! Isolated working copies for children that write, and the way back of what they changed.
+//!
+//! In a git repository a child gets a worktree made from a snapshot of the parent's tree as it is
+//! now, uncommitted and untracked files included. Elsewhere it gets a copy. What it changed is
+//! brought back by a three-way merge against that snapshot, file by file, each replaced in one step.
+//!
+//! Invariant: the parent's index, HEAD, branches and stash are never written.
+//! Invariant: nothing that holds work is deleted; what cannot be looked at counts as work.
+
+mod blocking;
+mod change;
+mod committed;
+mod copied;
+mod copy;
+mod copy_merge;
+mod discard;
+mod entry;
+mod failure;
+mod git;
+mod landing;
+mod manifest;
+mod merge;
+mod name;
+mod raw_diff;
+mod record;
+mod repository;
+mod scratch;
+mod snapshot;
+mod staging;
+mod submodule;
+mod three_way;
+mod turn;
+mod verdict;
+mod worktree;
+
+use std::path::{Path, PathBuf};
+
+use rooftree_protocol::Problem;
+use serde::{Deserialize, Serialize};
+
+pub use change::{Action, ChangedFile, Changes};
+pub use discard::{Leftover, discard, sweep};
+
+use repository::Repository;
+
+/// How a child's own working copy was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A git worktree on a branch of its own.
+    Worktree,
+    /// A plain copy, where there is no git repository.
+    Copy,
+}
+
+/// A child's own working copy: plain data, to be kept in the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workspace {
+    /// How it was made.
+    pub kind: Kind,
+    /// The root of the copy.
+    pub root: PathBuf,
+    /// Where the child works: the parent's working directory, as it lies in the copy.
+    pub cwd: PathBuf,
+    /// The parent's root, which the copy was made from.
+    pub origin: PathBuf,
+    /// The branch the child's work is committed to: `rooftree/<agent>-<8 characters>`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit that holds the parent's tree as it was when the copy was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+}
+
+/// Where copies are kept, and how large a plain copy may become.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// A directory outside of the parent's tree.
+    pub directory: PathBuf,
+    /// Bytes that are copied at most. For a worktree: bytes of untracked files.
+    pub copy_limit_bytes: u64,
+    /// Files that are copied at most. For a worktree: untracked files.
+    pub copy_limit_files: u64,
+}
+
+/// What to do where parent and child changed the same thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// All or nothing: a conflict leaves the parent's tree as it is, and is named.
+    Refuse,
+    /// Text gets conflict markers; of anything else the child's version is laid beside the parent's.
+    Markers,
+}
+
+/// What became of a child's changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// All of them are in the parent's tree; this is what changed there.
+    Clean(Changes),
+    /// Some met other changes.
+    Conflicts {
+        /// Where they met, relative to the parent's root.
+        files: Vec<PathBuf>,
+        /// What was brought in without a conflict; nothing with [`Strategy::Refuse`].
+        applied: Vec<PathBuf>,
+    },
+    /// There was nothing to bring in, or it was there already.
+    Nothing,
+}
+
+/// Makes a working copy of the tree `cwd` lies in, as it is at this moment.
+///
+/// `unique` tells copies of one agent apart; of an id, its last eight characters are used.
+/// The message of a refusal can follow "… was not dispatched,". If the wait is dropped, what
+/// was made so far is never used and goes with the next [`sweep`] after this process has ended.
+pub async fn provision(cwd: &Path, agent: &str, unique: &str, place: &Place) -> Result<Workspace, Problem> {
+    let cwd = blocking::canonical(cwd).await?;
+    let place = blocking::prepared(place).await?;
+    let name = name::of(agent, unique);
+    committed::check_surroundings(&cwd).await?;
+    match Repository::around(&cwd).await? {
+        Some(repository) => worktree::provision(&repository, &cwd, &name, &place).await,
+        None => copy::provision(&cwd, &name, &place).await,
+    }
+}
+
+/// Says what the child changed since its copy was made. In a worktree, what it left is committed
+/// to its branch first.
+pub async fn changes(workspace: &Workspace) -> Result<Changes, Problem> {
+    match workspace.kind {
+        Kind::Worktree => committed::changes(workspace).await,
+        Kind::Copy => copied::changes(workspace).await,
+    }
+}
+
+/// Brings the child's changes into the parent's tree as it is now.
+///
+/// Changes of others, in other files and in other places of the same file, stay. Doing it again
+/// is harmless: what is there already is left alone.
+pub async fn apply(workspace: &Workspace, strategy: Strategy) -> Result<Applied, Problem> {
+    match workspace.kind {
+        Kind::Worktree => merge::apply(workspace, strategy).await,
+        Kind::Copy => copy_merge::apply(workspace, strategy).await,
+    }
+}

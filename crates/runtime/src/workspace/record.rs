@@ -1,0 +1,158 @@
+//! The note beside a copy: whose it is, how far it got, what of it was applied.
+//!
+//! It is written before the copy is made, so that a crash leaves nothing nobody knows of.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use rooftree_process::{Identity, is_alive};
+use rooftree_protocol::Problem;
+use serde::{Deserialize, Serialize};
+
+use super::{Workspace, blocking, failure, scratch::random_name};
+
+/// What may lie under a copy's name, with the copy itself; a name is free when nothing does.
+const ENDINGS: [&str; 4] = ["", ASIDE, REMOVED, KEPT];
+/// A copy that is looked at for the last time.
+pub(super) const ASIDE: &str = ".aside";
+/// A copy of which it is sure that it may go.
+pub(super) const REMOVED: &str = ".removed";
+/// Changed files of a plain copy that is gone.
+pub(super) const KEPT: &str = ".kept";
+
+/// How far a copy got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum State {
+    /// It is being made; nobody has worked in it.
+    Making,
+    /// It was handed out.
+    Ready,
+}
+
+/// What is known of a copy besides its files.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub workspace: Workspace,
+    pub state: State,
+    /// What was last applied, as [`Record::is_applied`] compares it.
+    #[serde(default)]
+    pub applied: Option<String>,
+    owner: Owner,
+}
+
+/// The process that made it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Owner {
+    process: i32,
+    start: u64,
+}
+
+impl Record {
+    /// Takes a name; says whether it was free.
+    pub async fn reserve(workspace: &Workspace) -> Result<bool, Problem> {
+        let process = i32::try_from(std::process::id()).unwrap_or(0);
+        let start = Identity::of(process).map_or(0, |own| own.start);
+        let owner = Owner { process, start };
+        let record = Self { workspace: workspace.clone(), state: State::Making, applied: None, owner };
+        blocking::run(move || {
+            let path = path_of(&record.workspace.root);
+            let mut taken = ENDINGS.iter().map(|ending| beside(&record.workspace.root, ending));
+            if taken.any(|path| path.symlink_metadata().is_ok()) {
+                return Ok(false);
+            }
+            let new = record.write_beside(&path)?;
+            // A link is made whole or not at all, and never over something.
+            let linked = fs::hard_link(&new, &path);
+            let _ = fs::remove_file(&new);
+            match linked {
+                Ok(()) => Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+                Err(error) => Err(failure::at("write", &path)(error)),
+            }
+        })
+        .await
+    }
+
+    /// The record of the copy with this root; none if there is none that can be read.
+    pub async fn of(root: &Path) -> Option<Self> {
+        let path = path_of(root);
+        blocking::run(move || Ok(read(&path))).await.ok().flatten()
+    }
+
+    /// All records in a directory.
+    pub async fn all(directory: &Path) -> Vec<Self> {
+        let directory = directory.to_owned();
+        let read_all = move || {
+            let entries = fs::read_dir(&directory).map_err(failure::at("open", &directory))?;
+            let paths = entries.flatten().map(|entry| entry.path());
+            let mut paths: Vec<PathBuf> =
+                paths.filter(|path| path.extension().is_some_and(|it| it == "json")).collect();
+            paths.sort();
+            Ok(paths.iter().filter_map(|path| read(path)).collect())
+        };
+        blocking::run(read_all).await.unwrap_or_default()
+    }
+
+    /// Notes that the copy is handed out.
+    pub async fn note_ready(root: &Path) -> Result<(), Problem> {
+        Self::change(root, |record| record.state = State::Ready).await
+    }
+
+    /// Notes that the work which `mark` stands for is in the parent's tree.
+    pub async fn note_applied(root: &Path, mark: Option<String>) -> Result<(), Problem> {
+        Self::change(root, |record| record.applied = mark).await
+    }
+
+    pub fn is_applied(&self, mark: Option<&str>) -> bool {
+        mark.is_some() && self.applied.as_deref() == mark
+    }
+
+    /// Whether the process that made it still lives.
+    pub fn is_owned(&self) -> bool {
+        is_alive(Identity { group: self.owner.process, start: self.owner.start })
+    }
+
+    pub async fn remove(root: &Path) {
+        let path = path_of(root);
+        // Without its copy a record says nothing, so one that stays is only clutter.
+        let _ = blocking::run(move || fs::remove_file(&path).map_err(failure::at("remove", &path))).await;
+    }
+
+    async fn change(root: &Path, change: impl FnOnce(&mut Self)) -> Result<(), Problem> {
+        let Some(mut record) = Self::of(root).await else { return Ok(()) };
+        change(&mut record);
+        let path = path_of(root);
+        blocking::run(move || {
+            let new = record.write_beside(&path)?;
+            fs::rename(&new, &path).map_err(failure::at("write", &path))
+        })
+        .await
+    }
+
+    fn write_beside(&self, path: &Path) -> Result<PathBuf, Problem> {
+        let new = path.with_extension(random_name()?);
+        let text = serde_json::to_vec_pretty(self)
+            .map_err(|error| failure::failed("write down the workspace").cause(error.to_string()))?;
+        fs::write(&new, text).map_err(failure::at("write", &new))?;
+        Ok(new)
+    }
+}
+
+fn read(path: &Path) -> Option<Record> {
+    let record: Record = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    (path_of(&record.workspace.root) == path).then_some(record)
+}
+
+/// What belongs to a copy lies beside it, under its name.
+pub(super) fn beside(root: &Path, ending: &str) -> PathBuf {
+    let mut name = root.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+fn path_of(root: &Path) -> PathBuf {
+    beside(root, ".json")
+}

@@ -1,0 +1,134 @@
+//! The git repository a directory lies in.
+
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use rooftree_protocol::Problem;
+
+use super::{
+    failure,
+    git::{self, Git},
+};
+
+/// A repository with a working tree, seen from a directory inside that tree.
+#[derive(Clone, Debug)]
+pub(super) struct Repository {
+    /// The root of the working tree.
+    pub top: PathBuf,
+    /// What all working trees of it have in common.
+    pub common: PathBuf,
+    /// The commit that is checked out; none before the first.
+    pub head: Option<String>,
+}
+
+impl Repository {
+    /// The repository around a directory; none without one, or without git.
+    ///
+    /// A repository that git refuses to read is a problem, not a reason to copy it.
+    pub async fn around(directory: &Path) -> Result<Option<Self>, Problem> {
+        // The common directory may contain line ends, so it stands between lines of known number.
+        let asked = ["--is-inside-work-tree", "--show-cdup", "--git-common-dir", "HEAD"];
+        let command = Git::at(directory).args(["rev-parse", "--path-format=absolute"]).args(asked);
+        let answer = match command.start().await {
+            Ok(answer) => answer,
+            Err(error) if git::is_missing(&error) => return Ok(None),
+            Err(error) => return Err(git::not_started(error)),
+        };
+        if let Some(found) = parse(directory, &answer.output) {
+            return Ok(found);
+        }
+        match directory.ancestors().find(|ancestor| ancestor.join(".git").exists()) {
+            None => Ok(None),
+            Some(top) => Err(failure::failed(format!("git cannot read the repository {}", top.display()))
+                .cause(git::words(&answer))
+                .fix("make `git status` work there")),
+        }
+    }
+
+    /// The repository around a directory, which must be there.
+    pub async fn of(directory: &Path) -> Result<Self, Problem> {
+        let found = Self::around(directory).await?;
+        found.ok_or_else(|| {
+            failure::failed(format!("{} is in no git repository any more", directory.display()))
+        })
+    }
+
+    /// Where work of the moment is laid: on the same disk, and seen by no `git status`.
+    pub fn workshop(&self) -> PathBuf {
+        self.common.join("rooftree")
+    }
+}
+
+/// The outer none: git did not answer; the inner: there is no working tree here.
+fn parse(directory: &Path, output: &[u8]) -> Option<Option<Repository>> {
+    let output = output.strip_suffix(b"\n")?;
+    let mut lines = output.splitn(3, |byte| *byte == b'\n');
+    let is_inside = lines.next()? == b"true";
+    if !is_inside {
+        return Some(None);
+    }
+    let up = lines.next()?;
+    let rest = lines.next()?;
+    let end = rest.iter().rposition(|byte| *byte == b'\n')?;
+    let (common, head) = rest.split_at_checked(end)?;
+    let steps = up.iter().filter(|byte| **byte == b'/').count();
+    let head = String::from_utf8_lossy(head).trim().to_owned();
+    Some(Some(Repository {
+        top: directory.ancestors().nth(steps)?.to_owned(),
+        common: OsStr::from_bytes(common).into(),
+        head: is_object(&head).then_some(head),
+    }))
+}
+
+fn is_object(text: &str) -> bool {
+    text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Where the git directory of a working tree is: inside it, or where a file there says.
+pub(super) fn git_directory(top: &Path) -> Option<PathBuf> {
+    let inside = top.join(".git");
+    if inside.is_dir() {
+        return Some(inside);
+    }
+    let said = std::fs::read(&inside).ok()?;
+    let path = said.strip_prefix(b"gitdir: ")?;
+    let path = path.strip_suffix(b"\n").unwrap_or(path);
+    Some(top.join(OsStr::from_bytes(path)))
+}
+
+/// What all working trees of a repository have in common, found without asking git.
+pub(super) fn common_directory(top: &Path) -> Option<PathBuf> {
+    let own = git_directory(top)?;
+    let common = match std::fs::read(own.join("commondir")) {
+        Ok(said) => own.join(OsStr::from_bytes(said.strip_suffix(b"\n").unwrap_or(&said))),
+        Err(_) => own,
+    };
+    common.canonicalize().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_common_directory_with_line_ends_is_read_whole() {
+        let head = "d0af314068e9c4315cc8a01f6148f15d3863eeb6";
+        let said = format!("true\n../../\n/a\nb/.git\n{head}\n");
+        let found = parse(Path::new("/a\nb/c/d"), said.as_bytes()).unwrap().unwrap();
+        assert_eq!(
+            (found.top.as_path(), found.common.as_path()),
+            (Path::new("/a\nb"), Path::new("/a\nb/.git"))
+        );
+        assert_eq!(found.head.as_deref(), Some(head));
+    }
+
+    #[test]
+    fn no_commit_no_working_tree_and_no_answer_are_told_apart() {
+        assert_eq!(parse(Path::new("/a"), b"true\n\n/a/.git\nHEAD\n").unwrap().unwrap().head, None);
+        assert!(parse(Path::new("/a"), b"false\n/a\nHEAD\n").unwrap().is_none());
+        assert!(parse(Path::new("/a"), b"").is_none());
+    }
+}

@@ -1,0 +1,47 @@
+//! A directory for the work of one moment, gone when the work is.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use rooftree_protocol::Problem;
+
+use super::{blocking, failure};
+
+/// How its name begins. Where it must lie among the files of others, it is hidden.
+pub(super) const PREFIX: &str = ".rooftree-work-";
+
+/// A directory nobody else knows. Dropping it removes it.
+#[derive(Debug)]
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Makes one below `parent`, which is made too.
+    pub async fn below(parent: PathBuf) -> Result<Self, Problem> {
+        blocking::run(move || {
+            let path = parent.join(random_name()?);
+            fs::create_dir_all(&path).map_err(failure::at("create", &path))?;
+            Ok(Self(path))
+        })
+        .await
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is left behind here is found by nobody and harms nobody.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A name that nobody else has.
+pub(super) fn random_name() -> Result<String, Problem> {
+    let number =
+        getrandom::u64().map_err(|error| failure::failed("name a directory").cause(error.to_string()))?;
+    Ok(format!("{PREFIX}{number:016x}"))
+}

@@ -1,0 +1,158 @@
+//! Children that write at the same time: each in a copy of its own, brought together afterwards.
+
+use std::{path::PathBuf, process::Command, sync::Arc};
+
+use rooftree_protocol::{AgentDefinition, Isolation};
+use rooftree_providers::scripted::{Entry, call, say};
+use rooftree_testkit::{House, Plan};
+use rooftree_tools::Processes;
+use serde_json::json;
+
+use super::{agent, task, task_with};
+
+fn house(entries: impl IntoIterator<Item = Entry>) -> House {
+    let tools = rooftree_tools::builtin(Arc::new(Processes::new(|| 1)));
+    let house = Plan::new(entries)
+        .delegating(tools)
+        .agent(agent("red"))
+        .agent(agent("blue"))
+        .agent(AgentDefinition { isolation: Isolation::None, ..agent("bold") })
+        .build();
+    std::fs::create_dir_all(work(&house)).unwrap();
+    house
+}
+
+fn work(house: &House) -> PathBuf {
+    house.path().join("work")
+}
+
+fn git(house: &House, arguments: &[&str]) -> String {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
+    let output =
+        Command::new("git").current_dir(work(house)).args(identity).args(arguments).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+async fn post(house: &House, text: &str) -> rooftree_protocol::SessionId {
+    let cwd = work(house);
+    let new = rooftree_protocol::command::NewSession { agent: "lead".into(), cwd, name: None, model: None };
+    let post = rooftree_protocol::Command::Post {
+        to: rooftree_protocol::Address::Create(new),
+        parts: vec![rooftree_protocol::Part::text(text)],
+        origin: rooftree_protocol::Origin::User,
+        key: None,
+        delivery: rooftree_protocol::Delivery::Queue,
+    };
+    match house.command(post).await {
+        rooftree_protocol::command::Reply::Accepted { session, .. } => session,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn paints(name: &str, file: &str) -> [Entry; 3] {
+    [
+        say("").agent(name).calls([call("Read", json!({"file_path": file}))]),
+        say("")
+            .agent(name)
+            .calls([call("Edit", json!({"file_path": file, "old_string": "plain", "new_string": name}))]),
+        say("painted").agent(name),
+    ]
+}
+
+/// Applies the tasks of the first results, one after the other.
+fn apply_all() -> [Entry; 3] {
+    let id = |at: usize| format!("{{{{ results[{at}].text | find('run_[a-z0-9]+') }}}}");
+    [
+        say("").agent("lead").calls([
+            call("ApplyWorkspace", json!({"task_id": id(0)})),
+            call("ApplyWorkspace", json!({"task_id": id(1)})),
+        ]),
+        say("{% for r in results %}{{ r.text | first_line }}\n{% endfor %}").agent("lead"),
+        say("unused").agent("lead"),
+    ]
+}
+
+#[tokio::test]
+async fn two_that_write_at_once_do_not_trample_each_other_and_both_changes_come_back() {
+    let script = [say("").agent("lead").calls([task("red", "paint"), task("blue", "paint")])];
+    let script =
+        script.into_iter().chain(apply_all()).chain(paints("red", "a.txt")).chain(paints("blue", "b.txt"));
+    let house = house(script);
+    git(&house, &["init", "-q"]);
+    std::fs::write(work(&house).join("a.txt"), "old\n").unwrap();
+    git(&house, &["add", "."]);
+    git(&house, &["commit", "-qm", "first"]);
+    // Not committed, and not even known to git: the children see it all the same.
+    std::fs::write(work(&house).join("a.txt"), "plain\n").unwrap();
+    std::fs::write(work(&house).join("b.txt"), "plain\n").unwrap();
+    let session = post(&house, "paint both").await;
+    let end = house.finished(&session).await;
+    assert_eq!(end.text.matches("Applied the changes of run_").count(), 2, "{}", house.story(&session).await);
+    assert_eq!(std::fs::read_to_string(work(&house).join("a.txt")).unwrap(), "red\n");
+    assert_eq!(std::fs::read_to_string(work(&house).join("b.txt")).unwrap(), "blue\n");
+    for child in house.children(&session).await {
+        assert_ne!(child.cwd, work(&house), "each worked in a copy of its own");
+    }
+}
+
+#[tokio::test]
+async fn two_that_change_the_same_line_are_reported_as_a_conflict_and_nothing_is_lost() {
+    let script = [say("").agent("lead").calls([task("red", "paint"), task("blue", "paint")])];
+    let script =
+        script.into_iter().chain(apply_all()).chain(paints("red", "a.txt")).chain(paints("blue", "a.txt"));
+    let house = house(script);
+    git(&house, &["init", "-q"]);
+    std::fs::write(work(&house).join("a.txt"), "plain\n").unwrap();
+    git(&house, &["add", "."]);
+    git(&house, &["commit", "-qm", "first"]);
+    let session = post(&house, "paint it").await;
+    let end = house.finished(&session).await;
+    let story = house.story(&session).await;
+    assert!(end.text.contains("Applied the changes of"), "{story}");
+    assert!(end.text.contains("CONFLICT: the changes of"), "{story}");
+    assert!(end.text.contains("a.txt"), "{story}");
+    assert_eq!(std::fs::read_to_string(work(&house).join("a.txt")).unwrap(), "red\n");
+    let branches = git(&house, &["branch", "--list", "rooftree/*"]);
+    assert!(branches.contains("rooftree/blue-"), "the work that was not applied is kept: {branches}");
+}
+
+#[tokio::test]
+async fn one_alone_works_in_place_and_one_that_changed_nothing_leaves_no_copy() {
+    let script = [
+        say("").agent("lead").calls([task("red", "paint")]),
+        say("").agent("lead").calls([task("blue", "look"), task("blue", "look again")]),
+        say("{{ results[0].text }}").agent("lead"),
+        say("looked").agent("blue"),
+    ];
+    let house = house(script.into_iter().chain(paints("red", "a.txt")));
+    std::fs::write(work(&house).join("a.txt"), "plain\n").unwrap();
+    let session = post(&house, "go").await;
+    let end = house.finished(&session).await;
+    assert_eq!(std::fs::read_to_string(work(&house).join("a.txt")).unwrap(), "red\n");
+    assert!(!end.text.contains("workspace"), "{}", end.text);
+    let left = std::fs::read_dir(house.path().join("workspaces")).unwrap();
+    let left: Vec<String> = left
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("blue"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test]
+async fn without_room_for_a_copy_nobody_is_sent_and_the_reason_is_said() {
+    let script = [
+        say("").agent("lead").calls([task("red", "x"), task_with("bold", "y", json!({}))]),
+        say("{% for r in results %}{{ r.text | first_line }}\n{% endfor %}").agent("lead"),
+        say("done in place").agent("bold"),
+    ];
+    let house = house(script);
+    for number in 0..1_001 {
+        std::fs::write(work(&house).join(format!("{number}.txt")), "x").unwrap();
+    }
+    let session = post(&house, "go").await;
+    let text = house.finished(&session).await.text;
+    let wanted = "[ERROR: sub-agent 'red' could not provision an isolated workspace and was not dispatched, ";
+    assert!(text.starts_with(wanted), "{text}");
+    assert!(text.contains("done in place"), "{text}");
+}

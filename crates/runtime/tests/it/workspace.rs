@@ -1,0 +1,9 @@
+//! Working copies for children that write: made, changed, brought back, cleared away; with real git.
+
+mod applying;
+mod clearing;
+mod ground;
+mod inner_repositories;
+mod many_children;
+mod plain_copies;
+mod provisioning;

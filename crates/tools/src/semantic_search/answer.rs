@@ -1,0 +1,62 @@
+//! What the model reads: places with a few lines each, the best first.
+
+use std::path::Path;
+
+use super::{index::Index, look::Found, query::Query};
+use crate::walk;
+
+/// What was found and what should be said about it.
+pub(super) struct Answer<'a> {
+    pub index: &'a Index,
+    pub query: &'a Query,
+    pub found: &'a [Found],
+    /// Words of the question that are nowhere.
+    pub unknown: &'a [usize],
+    pub notices: Vec<String>,
+}
+
+impl Answer<'_> {
+    /// The text of it.
+    pub fn text(&self, asked: &str, cwd: &Path) -> String {
+        let mut blocks: Vec<String> = self.found.iter().filter_map(|found| self.block(found, cwd)).collect();
+        if blocks.is_empty() {
+            blocks.push(format!(
+                "Nothing here is about `{asked}`. Other words may find it; Grep finds exact text."
+            ));
+        }
+        blocks.extend(self.notices().iter().map(|notice| format!("[{notice}]")));
+        blocks.join("\n")
+    }
+
+    fn block(&self, found: &Found, cwd: &Path) -> Option<String> {
+        let place = walk::shown(&self.index.place(self.index.files.get(found.hit.file)?), cwd);
+        let (piece, score) = (found.piece, found.hit.score);
+        let name = if found.name.is_empty() { String::new() } else { format!(" {}", found.name) };
+        let mut block =
+            format!("{place}:{}-{} {}{name} (score {score:.1})", piece.first, piece.last, piece.kind.word());
+        for (number, line) in &found.snippet {
+            block.push_str(&format!("\n  {number}: {line}"));
+        }
+        Some(block)
+    }
+
+    fn notices(&self) -> Vec<String> {
+        let mut notices = self.notices.clone();
+        let unknown: Vec<String> = self
+            .unknown
+            .iter()
+            .filter_map(|at| self.query.words.get(*at))
+            .map(|word| format!("`{}`", word.shown))
+            .collect();
+        if !unknown.is_empty() && !self.found.is_empty() {
+            notices.push(format!("no file has {}", unknown.join(" or ")));
+        }
+        if !self.index.is_complete {
+            let count = self.index.files.len();
+            notices.push(format!(
+                "there are too many files; only {count} were looked at, so name a narrower path"
+            ));
+        }
+        notices
+    }
+}

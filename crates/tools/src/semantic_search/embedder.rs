@@ -1,0 +1,17 @@
+//! Knowledge of meaning, if whoever builds the tool has some to give.
+
+use futures::future::BoxFuture;
+
+/// Turns texts into vectors that are close where meanings are.
+///
+/// Contract: `SemanticSearch` is the only caller. It asks for at most 64 texts at a time, each of
+/// at most 2,000 characters, and drops the future when the call is cancelled or takes too long.
+/// An answer has one vector for each text, in order, all of the same length. An `Err` is a
+/// sentence for the model: the search goes on without meaning and says so.
+pub trait Embedder: Send + Sync {
+    /// What tells its vectors from those of another: provider and model.
+    fn name(&self) -> &str;
+
+    /// The vectors of these texts.
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, String>>;
+}

@@ -1,0 +1,64 @@
+//! What is searched for and where, checked before the search begins.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{definition::Kind, query::Query, rank::Wanted};
+use crate::{
+    ToolContext,
+    arguments::{number, text},
+    place,
+};
+
+/// Places shown, unless the model asks for another number, and at most.
+const DEFAULT_SHOWN: u64 = 10;
+const MOST_SHOWN: u64 = 50;
+
+/// A search that can begin.
+pub(super) struct Request {
+    /// The question as it was asked.
+    pub text: String,
+    pub query: Query,
+    /// What the index is of, behind all links.
+    pub root: PathBuf,
+    pub limit: usize,
+    /// What paths are shown from.
+    pub cwd: PathBuf,
+    inside: PathBuf,
+    kind: Option<Kind>,
+}
+
+impl Request {
+    pub fn new(input: &Value, context: &ToolContext) -> Result<Self, String> {
+        let written = text(input, "path");
+        let shown = if written.is_empty() { "." } else { written };
+        let asked = context.resolve(shown);
+        let metadata =
+            std::fs::metadata(&asked).map_err(|error| place::explain(&error, &asked, shown, "search"))?;
+        if !metadata.is_dir() {
+            place::regular(&metadata, shown)?;
+        }
+        let (cwd, asked) = (place::real(&context.cwd), place::real(&asked));
+        let (root, inside) = match asked.strip_prefix(&cwd) {
+            Ok(inside) => (cwd.clone(), inside.to_owned()),
+            Err(_) => (asked.clone(), PathBuf::new()),
+        };
+        let kinds = [Kind::Function, Kind::Type, Kind::Heading, Kind::Text];
+        let limit = number(input, "limit").unwrap_or(DEFAULT_SHOWN).clamp(1, MOST_SHOWN);
+        Ok(Self {
+            text: text(input, "query").to_owned(),
+            query: Query::new(text(input, "query")),
+            root,
+            limit: usize::try_from(limit).unwrap_or(usize::MAX),
+            cwd,
+            inside,
+            kind: kinds.into_iter().find(|kind| kind.word() == text(input, "kind")),
+        })
+    }
+
+    /// What may be found.
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { inside: Path::new(&self.inside), kind: self.kind }
+    }
+}

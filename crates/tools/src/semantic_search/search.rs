@@ -1,0 +1,149 @@
+//! One search from question to answer: by words, and by meaning if somebody knows meanings.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rooftree_protocol::ErrorCode;
+use serde_json::Value;
+
+use super::{
+    answer::Answer,
+    embedder::Embedder,
+    index::Index,
+    look::{Found, Order, look},
+    meaning::{self, Learnt, Meaning},
+    rank::{Hit, Ranked, rank},
+    request::Request,
+    shelf::Shelf,
+    vectors::Vectors,
+};
+use crate::{ToolContext, ToolOutput, blocking};
+
+/// Pieces that get a closer look.
+const CANDIDATES: usize = 60;
+
+/// What all searches of one tool share.
+pub(super) struct Search {
+    shelf: Shelf,
+    meaning: Option<Meaning>,
+}
+
+/// What the words alone found.
+struct ByWords {
+    request: Request,
+    index: Arc<Index>,
+    ranked: Ranked,
+}
+
+impl Search {
+    pub fn new(cache_directory: Option<PathBuf>, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        Self { shelf: Shelf::new(cache_directory), meaning: embedder.map(Meaning::new) }
+    }
+
+    pub async fn run(self: Arc<Self>, input: Value, context: ToolContext) -> ToolOutput {
+        let search = self.clone();
+        if self.meaning.is_none() {
+            return blocking::run(move || {
+                let by_words = search.by_words(&input, &context)?;
+                Ok(by_words.answer(&by_words.ranked, Order::ByLook, Vec::new()))
+            })
+            .await;
+        }
+        match self.with_meaning(input, context).await {
+            Ok(output) => output,
+            Err(words) => ToolOutput::failed(ErrorCode::ToolFailed, words),
+        }
+    }
+
+    fn by_words(&self, input: &Value, context: &ToolContext) -> Result<ByWords, String> {
+        let request = Request::new(input, context)?;
+        let index = self.shelf.index(&request.root, &context.cancel, &context.progress);
+        let index = index.ok_or("[cancelled]")?;
+        let ranked = rank(&index, &request.query, &request.wanted(), CANDIDATES.max(request.limit * 2));
+        Ok(ByWords { request, index, ranked })
+    }
+
+    /// The same in three steps, because in the middle one somebody else is asked.
+    async fn with_meaning(self: Arc<Self>, input: Value, context: ToolContext) -> Result<ToolOutput, String> {
+        let search = self.clone();
+        let (by_words, missing) = off_thread(move || {
+            let by_words = search.by_words(&input, &context)?;
+            let missing = search.missing(&by_words);
+            Ok((by_words, missing))
+        })
+        .await?;
+        let Some(meaning) = &self.meaning else { return Err("There is no embedder.".to_owned()) };
+        let learnt = meaning.learn(&by_words.request.text, missing).await;
+        off_thread(move || Ok(self.fuse(&by_words, learnt))).await
+    }
+
+    fn vectors(&self, by_words: &ByWords) -> Option<Arc<Mutex<Vectors>>> {
+        let root = &by_words.index.root;
+        Some(self.meaning.as_ref()?.vectors(root, self.shelf.place(root, "vectors").as_deref()))
+    }
+
+    fn missing(&self, by_words: &ByWords) -> Vec<(u64, String)> {
+        let Some(vectors) = self.vectors(by_words) else { return Vec::new() };
+        let mut vectors = vectors.lock().unwrap_or_else(PoisonError::into_inner);
+        vectors.make_room(&by_words.index);
+        if vectors.is_full() {
+            return Vec::new();
+        }
+        meaning::missing(&by_words.index, &by_words.ranked.hits, &by_words.request.wanted(), &vectors)
+    }
+
+    fn fuse(&self, by_words: &ByWords, learnt: Learnt) -> ToolOutput {
+        let mut notices: Vec<String> = learnt
+            .failure
+            .iter()
+            .map(|failure| format!("without all meanings, because the embedder failed: {failure}"))
+            .collect();
+        let (Some(vectors), Some(question)) = (self.vectors(by_words), learnt.question) else {
+            return by_words.answer(&by_words.ranked, Order::ByLook, notices);
+        };
+        let mut vectors = vectors.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_changed = !learnt.pieces.is_empty();
+        learnt.pieces.iter().for_each(|(key, vector)| vectors.insert(*key, vector));
+        if let (true, Some(meaning), Some(place)) =
+            (is_changed, &self.meaning, self.shelf.place(&by_words.index.root, "vectors"))
+        {
+            // Without it the vectors are asked for again some day.
+            let _ = vectors.save(&place, meaning.name());
+        }
+        let (some, all) = vectors.covered(&by_words.index);
+        if some < all {
+            notices.push(format!("the meaning of {some} of {all} pieces is known; each search learns more"));
+        }
+        let meanings = vectors.closest(&by_words.index, &question, &by_words.request.wanted(), CANDIDATES);
+        let looked_at = by_words.look(&by_words.ranked, Order::ByLook, CANDIDATES);
+        let words: Vec<Hit> = looked_at.iter().map(|found| found.hit).collect();
+        let hits = meaning::fused(&words, &meanings);
+        let Ranked { rarities, unknown, .. } = &by_words.ranked;
+        let ranked = Ranked { hits, rarities: rarities.clone(), unknown: unknown.clone() };
+        by_words.answer(&ranked, Order::Kept, notices)
+    }
+}
+
+impl ByWords {
+    fn look(&self, ranked: &Ranked, order: Order, most: usize) -> Vec<Found> {
+        look(&self.index, &self.request.query, ranked, order, most)
+    }
+
+    fn answer(&self, ranked: &Ranked, order: Order, notices: Vec<String>) -> ToolOutput {
+        let found = self.look(ranked, order, self.request.limit);
+        let Request { query, text, cwd, .. } = &self.request;
+        let answer = Answer { index: &self.index, query, found: &found, unknown: &ranked.unknown, notices };
+        ToolOutput::done(answer.text(text, cwd))
+    }
+}
+
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(format!("The tool broke: {error}.")),
+    }
+}
