@@ -72,6 +72,10 @@ impl Query {
     /// Starts when it is first polled, and tells all that happens until the answer is complete and
     /// everything that was delegated has ended. Dropping it stops the agents.
     pub fn stream(self) -> Events {
+        self.events()
+    }
+
+    fn events(self) -> Events {
         let steps = stream::unfold(State::Waiting(Box::new(self)), |state| async move {
             match state {
                 State::Over => None,
@@ -140,6 +144,6 @@ impl IntoFuture for Query {
     type IntoFuture = BoxFuture<'static, Result<Outcome>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.stream().result())
+        Box::pin(self.events().result())
     }
 }
