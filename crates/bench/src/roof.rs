@@ -65,6 +65,7 @@ impl Roof {
             },
             memory: rooftree_runtime::memory::Shelves::default(),
             naming: Arc::new(|name: &str| name.parse()),
+            hooks: rooftree_runtime::Hooks::default(),
         });
         Ok(Self { handle: runtime.handle(), model, runtime, cwd: directory.to_owned() })
     }

@@ -83,6 +83,7 @@ impl Plan {
             memory,
             workspaces,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
+            hooks: rooftree_runtime::Hooks::default(),
         })
     }
 }

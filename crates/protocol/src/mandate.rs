@@ -16,6 +16,9 @@ pub struct Mandate {
     pub parent: ParentCall,
     /// The first run above, which pays for everything below it.
     pub root: RunId,
+    /// What it is about, in a few words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
     /// How it was asked.
     pub mode: RunMode,
     /// Whoever is above, the first one first.

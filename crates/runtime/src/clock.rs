@@ -1,9 +1,13 @@
 //! Time and chance, so that both can be simulated.
 
+mod virtual_clock;
+
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures::future::BoxFuture;
 use rooftree_protocol::Timestamp;
+
+pub use virtual_clock::VirtualClock;
 
 /// Where the runtime gets its time and its randomness from; it asks nobody else.
 pub trait Clock: Send + Sync {

@@ -88,7 +88,7 @@ enum Reached {
 async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Result<Reached, Failure> {
     let world = &caller.world;
     let definition = target::definition(caller, request).await?;
-    bounds::check(caller, &definition)?;
+    bounds::check(caller, &definition, request)?;
     let target = target::find(caller, request, &definition, &context.call).await?;
     bounds::refuse_cycle(caller, &definition, target.id())?;
     let task = RunId::akin_to(context.call.as_str());

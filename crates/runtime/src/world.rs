@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Definitions, Surroundings,
+    Clock, Definitions, Hooks, Surroundings,
     answers::Answers,
     bus::Bus,
     governor::Governor,
@@ -75,6 +75,8 @@ pub struct Options {
     pub verifiers: BTreeMap<String, Verifier>,
     /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
     pub naming: Naming,
+    /// What the program around it wants to be asked and told.
+    pub hooks: Hooks,
 }
 
 /// Says which model a name means.
@@ -199,7 +201,18 @@ impl World {
 
     /// Tells watchers something that is not kept.
     pub(crate) fn mention(&self, session: &Session, run: Option<RunId>, body: EventBody) {
-        self.bus.publish(Arc::new(self.event(session, run, body)));
+        self.publish(Arc::new(self.event(session, run, body)));
+    }
+
+    /// Tells everybody who watches.
+    pub(crate) fn publish(&self, event: Arc<Event>) {
+        self.options.hooks.tell(&event);
+        self.bus.publish(event);
+    }
+
+    /// Whether anybody wants to be asked before a tool is used.
+    pub(crate) fn has_say(&self) -> bool {
+        !self.options.hooks.before_tool.is_empty()
     }
 
     /// Wraps what happened into its envelope; the journal numbers it.

@@ -169,6 +169,7 @@ impl Plan {
             },
             memory: rooftree_runtime::memory::Shelves { user: Some(directory.path().join("memory")) },
             naming: Arc::new(|name| name.parse()),
+            hooks: rooftree_runtime::Hooks::default(),
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }
     }

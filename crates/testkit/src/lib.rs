@@ -14,12 +14,11 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-pub mod clock;
 pub mod house;
 pub mod model_server;
 pub mod probe;
 pub mod story;
 
-pub use clock::VirtualClock;
 pub use house::{House, Plan};
 pub use probe::Probe;
+pub use rooftree_runtime::clock::VirtualClock;

@@ -14,6 +14,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("store", &["protocol"]),
     ("runtime", &["protocol", "process", "providers", "tools", "store"]),
     ("server", &["protocol", "runtime"]),
+    ("macros", &[]),
+    ("rooftree", &["macros", "protocol", "process", "providers", "tools", "store", "runtime"]),
     ("cli", &["protocol", "process", "providers", "tools", "store", "runtime", "server"]),
     ("testkit", &["protocol", "process", "providers", "tools", "store", "runtime"]),
     ("bench", &["protocol", "providers", "tools", "store", "runtime"]),
@@ -28,7 +30,18 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("axum", &["server", "testkit"], "only `server` knows our URLs"),
     (
         "tokio",
-        &["process", "providers", "tools", "store", "runtime", "server", "cli", "testkit", "bench"],
+        &[
+            "process",
+            "providers",
+            "tools",
+            "store",
+            "runtime",
+            "server",
+            "rooftree",
+            "cli",
+            "testkit",
+            "bench",
+        ],
         "`protocol` is plain data",
     ),
 ];

@@ -11,7 +11,7 @@ const PATIENT: &str = r#"
 on = "^go"
 [[reply.call]]
 tool = "Task"
-input = { subagent_type = "lead", description = "Dig", prompt = "dig here", run_in_background = true, max_turns = 200 }
+input = { subagent_type = "lead", description = "Dig", prompt = "dig here", run_in_background = true, isolation = "none", max_turns = 200 }
 [[reply]]
 on = "^go"
 text = "It digs."

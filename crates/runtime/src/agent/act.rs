@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     Error,
+    hooks::{self, Said, ToolUse},
     kit::{ONLY_ABOVE, ONLY_FIRST},
 };
 
@@ -40,6 +41,7 @@ enum Checked {
 /// Makes the calls; says if the run must end for something that came meanwhile.
 pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Option<End>, Error> {
     let mut rest = VecDeque::from(calls);
+    let mut said = Said::default();
     while let Some(call) = rest.pop_front() {
         if is_steered(agent).await? {
             rest.push_front(call);
@@ -51,13 +53,13 @@ pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Optio
             leave(agent, rest, "[cancelled]");
             return Ok(Some(end));
         }
-        let ended = match check(agent, &call) {
+        let ended = match consult(agent, &call, &mut said).await {
             Checked::Refused(record) => {
                 agent.note(EventBody::ToolCompleted(record));
                 None
             }
             Checked::Ready(first) => {
-                let batch = together(agent, first, &mut rest);
+                let batch = together(agent, first, &mut rest, &mut said).await;
                 run_batch(agent, batch).await?
             }
             Checked::Ask(prepared, reason) => match permission::ask(agent, &prepared, reason).await? {
@@ -110,6 +112,41 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
     }
 }
 
+/// What the checks say, made stricter by what hooks say.
+async fn consult(agent: &mut Agent, call: &ToolCall, said: &mut Said) -> Checked {
+    let checked = check(agent, call);
+    let one = match &checked {
+        Checked::Ready(one) | Checked::Ask(one, _) if agent.world.has_say() => one,
+        _ => return checked,
+    };
+    let (world, about) = (agent.world.clone(), tool_use(agent, one));
+    let verdict = said.about(&world.options.hooks, &*world.options.clock, about).await;
+    match (verdict, checked) {
+        (hooks::Verdict::Deny(why), Checked::Ready(one) | Checked::Ask(one, _)) => {
+            Checked::Refused(refusal(&one, format!("[denied] {why}")))
+        }
+        (hooks::Verdict::Ask, Checked::Ready(one)) => {
+            Checked::Ask(one, "a hook wants somebody to be asked about it".into())
+        }
+        (_, checked) => checked,
+    }
+}
+
+fn tool_use(agent: &Agent, one: &Prepared) -> ToolUse {
+    ToolUse {
+        session: agent.session.id.clone(),
+        run: agent.run_id(),
+        agent: agent.session.agent.clone(),
+        depth: agent.mandate.as_ref().map_or(0, |mandate| mandate.depth()),
+        call: one.call.id.clone(),
+        tool: one.tool.spec().name.clone(),
+        input: one.input.clone(),
+        title: one.title.clone(),
+        effect: one.effect,
+        cwd: agent.session.cwd.clone(),
+    }
+}
+
 fn unknown_tool(agent: &Agent, name: &str) -> (ErrorCode, String) {
     let exists = matches!(agent.world.options.tools.find(name), Found::Tool(_));
     let there_are = agent.kit.toolset.names().join(", ");
@@ -148,11 +185,16 @@ fn not_inside(agent: &Agent, name: &str) -> Option<String> {
 }
 
 /// The first call and those after it that may run at the same time.
-fn together(agent: &Agent, first: Prepared, rest: &mut VecDeque<ToolCall>) -> Vec<Prepared> {
+async fn together(
+    agent: &mut Agent,
+    first: Prepared,
+    rest: &mut VecDeque<ToolCall>,
+    said: &mut Said,
+) -> Vec<Prepared> {
     let mut batch = vec![first];
     while batch.iter().all(Prepared::is_concurrent) && batch.len() < agent.kit.limits.concurrent_calls {
         let Some(next) = rest.front() else { break };
-        match check(agent, next) {
+        match consult(agent, next, said).await {
             Checked::Ready(prepared) if prepared.is_concurrent() => batch.push(prepared),
             _ => break,
         }

@@ -97,7 +97,7 @@ impl Teller {
         let event = Arc::new(self.event(run, body));
         if self.entries.is_empty() {
             // Nothing to wait for: most deltas need no scribe.
-            self.world.bus.publish(event);
+            self.world.publish(event);
         } else {
             self.entries.send(Entry::Said(event));
         }
@@ -201,7 +201,7 @@ impl Scribe {
                             renew_at = Instant::now() + LEASE / 3;
                             broken = self.publish(pending, events).await;
                         }
-                        Some(Entry::Said(event)) => self.world.bus.publish(event),
+                        Some(Entry::Said(event)) => self.world.publish(event),
                         Some(Entry::Barrier(told)) => {
                             let _ = told.send(broken.clone().map_or(Ok(()), Err));
                         }
@@ -223,7 +223,7 @@ impl Scribe {
     async fn publish(&self, pending: Pending<()>, events: Vec<Arc<Event>>) -> Option<rooftree_store::Error> {
         match pending.await {
             Ok(()) => {
-                events.into_iter().for_each(|event| self.world.bus.publish(event));
+                events.into_iter().for_each(|event| self.world.publish(event));
                 None
             }
             Err(error) => self.give_up(error),

@@ -34,7 +34,7 @@ fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(), Error
         mode,
         message: item.message.id.clone(),
         model: agent.model_name(),
-        title: shortened(&item.message.text(), 80),
+        title: titled(&item.message),
         depth: agent.mandate.as_ref().map_or(0, |mandate| mandate.depth()),
         parent: agent.mandate.as_ref().map(|mandate| mandate.parent.clone()),
     };
@@ -134,6 +134,14 @@ fn mode_of(message: &Message) -> RunMode {
         Origin::Agent { .. } => RunMode::Foreground,
         Origin::Schedule { .. } => RunMode::Scheduled,
         Origin::Connector { .. } => RunMode::Connector,
+    }
+}
+
+/// What a run is about: what whoever delegated it calls it, else how its message begins.
+fn titled(message: &Message) -> String {
+    match &message.mandate {
+        Some(mandate) if !mandate.title.is_empty() => mandate.title.clone(),
+        _ => shortened(&message.text(), 80),
     }
 }
 

@@ -3,15 +3,19 @@
 use rooftree_protocol::{AgentDefinition, SessionId, UseAs};
 use rooftree_tools::toolset::is_named;
 
-use super::answer::Failure;
+use super::{
+    answer::Failure,
+    request::{Request, Strategy},
+};
 use crate::{caller::Caller, replies::Full};
 
 /// Whether this agent may ask that one at all.
-pub(super) fn check(caller: &Caller, definition: &AgentDefinition) -> Result<(), Failure> {
+pub(super) fn check(caller: &Caller, definition: &AgentDefinition, request: &Request) -> Result<(), Failure> {
     if caller.depth() >= caller.kit.limits.depth {
         return Err(Failure::TooDeep(caller.kit.limits.depth));
     }
-    if may_ask(caller, definition) {
+    // A fork asks nobody else.
+    if request.strategy == Strategy::Fork || may_ask(caller, definition) {
         Ok(())
     } else {
         Err(Failure::NotAccessible(format!(

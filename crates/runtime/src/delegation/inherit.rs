@@ -33,6 +33,7 @@ pub(super) fn mandate(caller: &Caller, asking: &Asking<'_>) -> Result<Mandate, F
             call: call.clone(),
         },
         root: caller.root(),
+        title: request.title(),
         mode,
         above: caller.chain(),
         tools: tools(caller, definition, own_rights),

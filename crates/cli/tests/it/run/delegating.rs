@@ -46,7 +46,7 @@ pub const BACKGROUND: &str = r#"
 on = "^go"
 [[reply.call]]
 tool = "Task"
-input = { subagent_type = "lead", description = "Dig", prompt = "dig here", run_in_background = true }
+input = { subagent_type = "lead", description = "Dig", prompt = "dig here", run_in_background = true, isolation = "none" }
 [[reply]]
 on = "^go"
 text = "It digs."

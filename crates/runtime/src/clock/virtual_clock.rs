@@ -7,8 +7,9 @@ use std::{
 
 use futures::future::BoxFuture;
 use rooftree_protocol::Timestamp;
-use rooftree_runtime::Clock;
 use tokio::sync::oneshot;
+
+use super::Clock;
 
 /// Time that moves only by [`VirtualClock::advance`]. Sleeps count from the call, not from the first poll.
 #[derive(Default)]

@@ -1,0 +1,156 @@
+//! An agent written in Rust: everything a file could say about it, as a builder.
+
+use rooftree_protocol::{AgentDefinition, ErrorCode, PermissionMode, Scope};
+use rooftree_tools::Toolset;
+
+use crate::{
+    error::{Error, Result},
+    models::Models,
+};
+
+/// An agent that others can delegate to, or that a query starts with.
+///
+/// What is left out comes from whoever asks: its model, its tools, its permissions.
+///
+/// ```
+/// use rooftree::Agent;
+///
+/// let reviewer = Agent::new("reviewer")
+///     .describe("Reviews diffs for mistakes")
+///     .prompt("You review code. Name file and line for each finding.")
+///     .model("openai/gpt-5-mini")
+///     .tools(["Read", "Grep"])
+///     .max_turns(10);
+/// # let _ = reviewer;
+/// ```
+#[derive(Clone, Debug)]
+pub struct Agent {
+    definition: AgentDefinition,
+    model: Option<String>,
+    provider: Option<String>,
+}
+
+impl Agent {
+    /// An agent of this name: small letters, digits, `-` and `_`.
+    pub fn new(name: impl Into<String>) -> Self {
+        AgentDefinition::new(name).into()
+    }
+
+    /// When to use it, for other agents.
+    pub fn describe(mut self, description: impl Into<String>) -> Self {
+        self.definition.description = description.into();
+        self
+    }
+
+    /// Its system prompt.
+    pub fn prompt(mut self, prompt: impl Into<String>) -> Self {
+        self.definition.prompt = prompt.into();
+        self
+    }
+
+    /// The model it thinks with: `provider/model`, a short name, or a model's own name.
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    /// The provider of its model, if that is not part of the model's name.
+    pub fn provider(mut self, provider: impl Into<String>) -> Self {
+        self.provider = Some(provider.into());
+        self
+    }
+
+    /// The only tools it may use, out of those whoever asks may use. `*` stands for anything.
+    pub fn tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
+        self.definition.tools.allow = Some(tools.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Tools it may not use.
+    pub fn deny_tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
+        self.definition.tools.deny.extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    /// The only agents it may ask.
+    pub fn agents<S: Into<String>>(mut self, agents: impl IntoIterator<Item = S>) -> Self {
+        self.definition.agents = Scope::only(agents);
+        self
+    }
+
+    /// Model replies per run, at most.
+    pub fn max_turns(mut self, turns: u32) -> Self {
+        self.definition.max_turns = Some(turns);
+        self
+    }
+
+    /// US dollars per run, at most, as far as prices are known.
+    pub fn max_cost(mut self, dollars: f64) -> Self {
+        self.definition.limits.max_cost_usd = Some(dollars);
+        self
+    }
+
+    /// How much may happen without asking, at most.
+    pub fn permission_mode(mut self, mode: PermissionMode) -> Self {
+        self.definition.permission_mode = Some(mode);
+        self
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// The definition it amounts to, with its model understood.
+    pub(crate) fn defined(self, models: &Models, tools: &Toolset) -> Result<AgentDefinition> {
+        let Self { mut definition, model, provider } = self;
+        check_name(&definition.name)?;
+        check_tools(&definition, tools)?;
+        if let Some(name) = named(model, provider, models)? {
+            definition.model = Some(models.resolve(&name)?);
+        }
+        Ok(definition)
+    }
+}
+
+impl From<AgentDefinition> for Agent {
+    fn from(definition: AgentDefinition) -> Self {
+        Self { definition, model: None, provider: None }
+    }
+}
+
+/// The model's name with its provider, if either was given.
+fn named(model: Option<String>, provider: Option<String>, models: &Models) -> Result<Option<String>> {
+    Ok(match (model, provider) {
+        (Some(model), Some(provider)) if !model.starts_with(&format!("{provider}/")) => {
+            Some(format!("{provider}/{model}"))
+        }
+        (None, Some(provider)) => Some(models.usual(&provider)?),
+        (model, _) => model,
+    })
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    let begins_well = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+    if begins_well && name.len() <= 64 && name.chars().all(is_plain) {
+        return Ok(());
+    }
+    let message = format!("`{name}` is no name for an agent: use small letters, digits, `-` and `_`");
+    Err(Error::new(ErrorCode::InvalidConfig, message))
+}
+
+/// A tool that is misspelt would silently be one tool less.
+fn check_tools(definition: &AgentDefinition, tools: &Toolset) -> Result<()> {
+    let named = definition.tools.allow.iter().flatten().chain(&definition.tools.deny);
+    for name in named {
+        if tools.scoped(&Scope::only([name.as_str()])).iter().next().is_none() {
+            let problem = rooftree_protocol::Problem::new(
+                ErrorCode::InvalidConfig,
+                format!("agent `{}` names the tool `{name}`, which there is not", definition.name),
+            );
+            return Err(problem.fix(format!("tools there are: {}", tools.names().join(", "))).into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! Where a provider's models are reached, and with which key.
+
+use std::sync::{Arc, OnceLock};
+
+use rooftree_protocol::Problem;
+use rooftree_providers::{
+    anthropic,
+    catalog::{Known, Opener},
+    gemini,
+    http::{Client, Secret, Timeouts},
+    openai::{self, Dialect, chat, responses},
+};
+
+/// A place that speaks one of the vendors' languages.
+///
+/// Needed only for proxies, servers of one's own and tests: the usual providers are there without
+/// it, with their keys from the usual variables.
+///
+/// ```
+/// use rooftree::{Endpoint, query};
+///
+/// let asked = query("Hello?")
+///     .endpoint("office", Endpoint::compatible("http://models.office:8000/v1").key("secret"))
+///     .model("office/llama-4");
+/// # let _ = asked;
+/// ```
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    wire: Wire,
+    base_url: String,
+    key: Secret,
+    /// The variable its key is usually in, for those that want one.
+    variable: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Wire {
+    Anthropic,
+    Responses,
+    Chat(Dialect),
+    Gemini,
+}
+
+impl Endpoint {
+    fn new(wire: Wire, base_url: impl Into<String>, variable: Option<&'static str>) -> Self {
+        Self { wire, base_url: base_url.into(), key: Secret::none(), variable }
+    }
+
+    /// Speaks Anthropic's Messages.
+    pub fn anthropic() -> Self {
+        Self::new(Wire::Anthropic, anthropic::BASE_URL, Some("ANTHROPIC_API_KEY"))
+    }
+
+    /// Speaks OpenAI's Responses.
+    pub fn openai() -> Self {
+        Self::new(Wire::Responses, openai::BASE_URL, Some("OPENAI_API_KEY"))
+    }
+
+    /// Speaks OpenAI's Chat Completions.
+    pub fn openai_chat() -> Self {
+        Self::new(Wire::Chat(Dialect::OPENAI), openai::BASE_URL, Some("OPENAI_API_KEY"))
+    }
+
+    /// Speaks Google's Gemini.
+    pub fn google() -> Self {
+        Self::new(Wire::Gemini, gemini::BASE_URL, Some("GEMINI_API_KEY"))
+    }
+
+    /// Speaks Chat Completions, as most servers do. The address ends with the version: `/v1`.
+    pub fn compatible(base_url: impl Into<String>) -> Self {
+        Self::new(Wire::Chat(Dialect::PLAIN), base_url, None)
+    }
+
+    /// Somewhere else.
+    pub fn base_url(mut self, base_url: impl Into<String>) -> Self {
+        self.base_url = base_url.into();
+        self
+    }
+
+    /// With this key.
+    pub fn key(self, key: impl Into<String>) -> Self {
+        self.secret(Secret::fixed(key))
+    }
+
+    pub(crate) fn secret(self, key: Secret) -> Self {
+        Self { key, ..self }
+    }
+
+    /// How the catalog opens its models. Connections are set up when the first one is opened.
+    pub(crate) fn opener(self, provider: &str, connections: Connections, known: Arc<Known>) -> Opener {
+        let provider = provider.to_owned();
+        Arc::new(move |choice| {
+            let open = self.clone().connected(&provider, connections.client()?, known.clone());
+            open(choice)
+        })
+    }
+
+    fn connected(self, provider: &str, client: Client, known: Arc<Known>) -> Opener {
+        let Self { wire, base_url, key, variable } = self;
+        let reached = openai::Endpoint::new(provider, &base_url);
+        let reached = match variable {
+            Some(variable) => reached.keyed(key.clone(), variable),
+            None => openai::Endpoint { key: key.clone(), ..reached },
+        };
+        match wire {
+            Wire::Anthropic => {
+                anthropic::opener(anthropic::Options { base_url, ..anthropic::Options::new(client, key) })
+            }
+            Wire::Gemini => gemini::opener(gemini::Options { base_url, ..gemini::Options::new(client, key) }),
+            Wire::Responses => responses::opener(client, reached, known),
+            Wire::Chat(dialect) => chat::opener(client, reached, dialect),
+        }
+    }
+}
+
+/// The connections all endpoints of one runtime share, set up when somebody first needs one.
+#[derive(Clone, Default)]
+pub(crate) struct Connections(Arc<OnceLock<Client>>);
+
+impl Connections {
+    pub(crate) fn client(&self) -> Result<Client, Problem> {
+        if let Some(client) = self.0.get() {
+            return Ok(client.clone());
+        }
+        let client = Client::new(Timeouts::default())?;
+        Ok(self.0.get_or_init(|| client).clone())
+    }
+}

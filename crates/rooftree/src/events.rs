@@ -1,0 +1,209 @@
+//! What happens in a run and in those it delegated to, as one stream.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures::{
+    Stream, StreamExt,
+    stream::{self, BoxStream, Fuse, SelectAll},
+};
+use rooftree_protocol::{ErrorCode, Event, EventBody, SessionId};
+use rooftree_runtime::{Filter, Handle, Subscription};
+
+use crate::{
+    error::{Error, Result},
+    outcome::Outcome,
+    tree::{Tree, Until},
+};
+
+/// Events read from a journal at a time.
+const PAGE: usize = 256;
+/// How long to wait for a session that is about to be opened, at first and at last.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+const LAST_PAUSE: Duration = Duration::from_millis(500);
+
+type Heard = std::result::Result<Arc<Event>, rooftree_runtime::Error>;
+
+/// Watches a session and those below it until the work is over.
+///
+/// A sub-agent's events come before the event that tells its result, and else as they happen.
+pub(crate) struct Watch {
+    handle: Handle,
+    root: SessionId,
+    tree: Tree,
+    streams: SelectAll<BoxStream<'static, Heard>>,
+    watched: HashSet<SessionId>,
+    ready: VecDeque<Arc<Event>>,
+}
+
+impl Watch {
+    pub(crate) fn new(handle: Handle, root: SessionId, after: u64, until: Until) -> Self {
+        let tree = Tree::new(root.clone(), until);
+        let (streams, watched, ready) = (SelectAll::new(), HashSet::new(), VecDeque::new());
+        let mut watch = Self { handle, root: root.clone(), tree, streams, watched, ready };
+        watch.also(root, after);
+        watch
+    }
+
+    /// The next event; none once all is over.
+    pub(crate) async fn next(&mut self) -> Result<Option<Arc<Event>>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            if self.tree.is_over() {
+                return Ok(None);
+            }
+            match self.streams.next().await {
+                Some(heard) => self.hear(heard?).await?,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// How it ended.
+    pub(crate) fn outcome(&mut self) -> Result<Outcome> {
+        let ends = self.tree.ends().into_iter();
+        let ends = ends.map(|(run, end)| Outcome::new(self.root.clone(), run, end));
+        ends.reduce(Outcome::followed_by)
+            .ok_or_else(|| Error::new(ErrorCode::Internal, "the run never ended"))
+    }
+
+    async fn hear(&mut self, event: Arc<Event>) -> Result<()> {
+        let seen = self.tree.look(&event);
+        if !seen.is_ours {
+            return Ok(());
+        }
+        if let Some(session) = seen.after {
+            self.catch_up(&session).await?;
+        }
+        if let Some(session) = seen.opens {
+            self.also(session, 0);
+        }
+        self.show(event);
+        Ok(())
+    }
+
+    fn show(&mut self, event: Arc<Event>) {
+        self.tree.take(&event);
+        self.ready.push_back(event);
+    }
+
+    /// Shows what a session's journal holds and was not shown.
+    async fn catch_up(&mut self, session: &SessionId) -> Result<()> {
+        let mut after = self.tree.shown(session);
+        loop {
+            let page = self.handle.store().events(session, after, PAGE).await?;
+            let is_last = page.len() < PAGE;
+            after = page.last().and_then(|event| event.id).unwrap_or(after);
+            for event in page {
+                if self.tree.look(&event).is_ours {
+                    self.show(Arc::new(event));
+                }
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    fn also(&mut self, session: SessionId, after: u64) {
+        if self.watched.insert(session.clone()) {
+            let subscription = self.handle.subscribe(Filter { session, after });
+            self.streams.push(told(subscription).boxed());
+        }
+    }
+}
+
+/// Everything a subscription tells, until it fails. A session that is not there yet is waited for:
+/// the call that opens it is known a moment before.
+pub(crate) fn told(subscription: Subscription) -> impl Stream<Item = Heard> + Send {
+    stream::unfold(Some(subscription), |subscription| async {
+        let mut subscription = subscription?;
+        let mut pause = FIRST_PAUSE;
+        let heard = loop {
+            match subscription.next().await {
+                Err(rooftree_runtime::Error::Store(rooftree_store::Error::NoSession(_))) => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LAST_PAUSE);
+                }
+                heard => break heard,
+            }
+        };
+        let is_broken = heard.is_err();
+        Some((heard, (!is_broken).then_some(subscription)))
+    })
+}
+
+/// A step of a stream of events: one of them, or how it ended.
+pub(crate) enum Step {
+    Event(Arc<Event>),
+    Ended(Box<Outcome>),
+}
+
+/// The events of a run and of those it delegated to. Ends after the run's own `run.completed`.
+///
+/// A stream of [`Event`]s; those of sub-agents have a [`parent_run`](Event::parent_run).
+pub struct Events {
+    steps: Fuse<BoxStream<'static, Result<Step>>>,
+    outcome: Option<Outcome>,
+}
+
+impl Events {
+    pub(crate) fn new(steps: impl Stream<Item = Result<Step>> + Send + 'static) -> Self {
+        Self { steps: steps.boxed().fuse(), outcome: None }
+    }
+
+    /// The next event; none after the last one.
+    pub async fn next(&mut self) -> Option<Result<Event>> {
+        StreamExt::next(self).await
+    }
+
+    /// Only what the main agent says, in the pieces it comes in.
+    pub fn text(self) -> impl Stream<Item = Result<String>> + Send + Unpin {
+        let pieces = self.filter_map(|event| async {
+            match event {
+                Ok(Event { body: EventBody::MessageDelta { text }, parent_run: None, .. }) => Some(Ok(text)),
+                Ok(_) => None,
+                Err(error) => Some(Err(error)),
+            }
+        });
+        Box::pin(pieces)
+    }
+
+    /// Reads on to the end and says how it ended. Not being completed is no error here.
+    pub async fn outcome(mut self) -> Result<Outcome> {
+        while let Some(event) = self.next().await {
+            event?;
+        }
+        self.outcome.ok_or_else(|| Error::new(ErrorCode::Internal, "the events ended before the run"))
+    }
+
+    /// The same, as an error if the run was not completed.
+    pub async fn result(self) -> Result<Outcome> {
+        self.outcome().await?.completed()
+    }
+}
+
+impl Stream for Events {
+    type Item = Result<Event>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            return match futures::ready!(self.steps.poll_next_unpin(context)) {
+                Some(Ok(Step::Event(event))) => Poll::Ready(Some(Ok(Arc::unwrap_or_clone(event)))),
+                Some(Ok(Step::Ended(outcome))) => {
+                    self.outcome = Some(*outcome);
+                    continue;
+                }
+                Some(Err(error)) => Poll::Ready(Some(Err(error))),
+                None => Poll::Ready(None),
+            };
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Everything that happens, for whoever wants to watch from outside.
+
+use std::sync::Arc;
+
+use futures::{Stream, StreamExt, stream};
+use rooftree_protocol::{Event, SessionId};
+use rooftree_runtime::Filter;
+
+use crate::{error::Result, events::told, roof::Shared};
+
+/// What to watch. Made by [`Runtime::events`](crate::Runtime::events).
+#[must_use = "subscribe() begins to watch"]
+pub struct Feed(pub(crate) Shared);
+
+impl Feed {
+    /// Only one session, and from the beginning of its journal.
+    pub fn session(self, id: &SessionId) -> SessionFeed {
+        SessionFeed { roof: self.0, session: id.clone(), after: 0 }
+    }
+
+    /// All sessions of this runtime, from now on, until it stops. What nobody reads is kept in
+    /// memory: read on, or drop it.
+    pub fn subscribe(self) -> impl Stream<Item = Event> + Send + Unpin {
+        let events = self.0.readers().join();
+        let events = stream::unfold(events, |mut events| async {
+            let event = events.recv().await?;
+            Some((Arc::unwrap_or_clone(event), events))
+        });
+        Box::pin(events)
+    }
+}
+
+/// One session to watch: first what its journal holds, then what happens. Durable events come in
+/// order and without a gap, also those of other processes.
+#[must_use = "subscribe() begins to watch"]
+pub struct SessionFeed {
+    roof: Shared,
+    session: SessionId,
+    after: u64,
+}
+
+impl SessionFeed {
+    /// Only events after this number.
+    pub fn since(mut self, id: u64) -> Self {
+        self.after = id;
+        self
+    }
+
+    /// Begins to watch. Ends only with an error, or by being dropped.
+    pub fn subscribe(self) -> impl Stream<Item = Result<Event>> + Send + Unpin {
+        let filter = Filter { session: self.session, after: self.after };
+        let events = told(self.roof.handle().subscribe(filter));
+        Box::pin(events.map(|heard| Ok(Arc::unwrap_or_clone(heard?))))
+    }
+}

@@ -1,0 +1,91 @@
+//! Agents under one roof, as a library.
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
+
+mod agent;
+mod endpoint;
+mod error;
+mod events;
+mod extract;
+mod feed;
+mod files;
+mod function_tool;
+mod listeners;
+mod models;
+mod outcome;
+mod permission;
+mod query;
+mod roof;
+mod run;
+mod runtime;
+mod schema;
+mod session;
+mod setting;
+mod setup;
+pub mod testing;
+mod tree;
+
+pub use agent::Agent;
+pub use endpoint::Endpoint;
+pub use error::{Error, Result};
+pub use events::Events;
+pub use feed::{Feed, SessionFeed};
+pub use listeners::{SubagentStart, SubagentStop, ToolUsed};
+pub use outcome::Outcome;
+pub use permission::{Decision, Question};
+pub use query::{Query, query};
+pub use rooftree_macros::tool;
+pub use run::Run;
+pub use runtime::{Builder, Runtime};
+pub use session::{Delegation, Session, Sessions};
+
+pub use rooftree_protocol as protocol;
+pub use rooftree_protocol::{
+    AgentDefinition, Effect, ErrorCode, Event, EventBody, PermissionId, PermissionMode, RunId, RunStatus,
+    SessionId, ToolSpec, Usage,
+};
+pub use rooftree_providers as providers;
+pub use rooftree_providers::Provider;
+pub use rooftree_runtime::{
+    Clock, SystemClock,
+    hooks::{ToolUse, Verdict},
+};
+pub use rooftree_store::{SqliteStore, Store};
+pub use rooftree_tools::{Tool, ToolContext, ToolOutput};
+pub use schemars::JsonSchema;
+
+/// What `#[tool]` writes needs this; nobody else does.
+#[doc(hidden)]
+pub mod __private {
+    pub use schemars;
+    pub use serde;
+
+    pub use crate::function_tool::{AsJson, AsText, FunctionTool, Spoken, failed};
+}
+
+/// Not every function can be a tool, and the compiler says why.
+///
+/// ```compile_fail
+/// /// Adds.
+/// #[rooftree::tool]
+/// fn add(a: u64) -> Result<u64, String> { Ok(a) } // a tool is an `async fn`
+/// ```
+///
+/// ```compile_fail
+/// #[rooftree::tool]
+/// async fn add(a: u64) -> Result<u64, String> { Ok(a) } // a tool needs a doc comment
+/// ```
+///
+/// ```compile_fail
+/// /// Adds.
+/// #[rooftree::tool(readonly)]
+/// async fn add(a: u64) -> Result<u64, String> { Ok(a) } // `readonly` is no option of a tool
+/// ```
+///
+/// ```compile_fail
+/// /// Adds.
+/// #[rooftree::tool]
+/// async fn add(a: &str) -> Result<String, String> { Ok(a.into()) } // a tool owns what it is given
+/// ```
+#[cfg(doctest)]
+struct RefusedTools;

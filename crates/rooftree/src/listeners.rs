@@ -1,0 +1,193 @@
+//! The program's closures: asked before a tool is used, told of what happens, asked for permission.
+//!
+//! What blocks a call goes to the runtime as it is. Everything else is told by one task, in the
+//! order it happened, so that a slow listener slows no agent.
+
+use std::{
+    collections::HashMap,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures::{FutureExt, future::BoxFuture};
+use rooftree_protocol::{
+    Command, Event, EventBody, ParentCall, PermissionId, RunId, SessionId,
+    event::{RunEnd, ToolRecord},
+};
+use rooftree_runtime::{
+    Handle, Hooks,
+    hooks::{BeforeTool, Watcher},
+};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::permission::{Decision, Question};
+
+/// A tool call that has ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ToolUsed {
+    /// The session that made it.
+    pub session: SessionId,
+    /// In which run.
+    pub run: Option<RunId>,
+    /// The definition at work.
+    pub agent: String,
+    /// What became of it.
+    pub record: ToolRecord,
+}
+
+/// A sub-agent that begins to work.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SubagentStart {
+    /// Its session.
+    pub session: SessionId,
+    /// Its run, which is also its task's id.
+    pub run: RunId,
+    /// Its definition.
+    pub agent: String,
+    /// The model it begins with.
+    pub model: String,
+    /// What it was asked, in short.
+    pub title: String,
+    /// Who asked.
+    pub parent: ParentCall,
+}
+
+/// A sub-agent that has ended its work.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SubagentStop {
+    /// Its session.
+    pub session: SessionId,
+    /// Its run, which is also its task's id.
+    pub run: RunId,
+    /// Its definition.
+    pub agent: String,
+    /// How it ended, what it said, what it cost.
+    pub end: RunEnd,
+}
+
+type Told<T> = Vec<Arc<dyn Fn(T) -> BoxFuture<'static, ()> + Send + Sync>>;
+type Approver = Arc<dyn Fn(Question) -> BoxFuture<'static, Decision> + Send + Sync>;
+
+/// Everything a program wants to be asked and told.
+#[derive(Clone, Default)]
+pub(crate) struct Listeners {
+    pub(crate) before_tool: Vec<BeforeTool>,
+    pub(crate) after_tool: Told<ToolUsed>,
+    pub(crate) subagent_start: Told<SubagentStart>,
+    pub(crate) subagent_stop: Told<SubagentStop>,
+    pub(crate) approver: Option<Approver>,
+}
+
+/// Which session waits for the answer to which question.
+pub(crate) type Open = Arc<Mutex<HashMap<PermissionId, SessionId>>>;
+
+/// Those who read everything that happens.
+#[derive(Clone, Default)]
+pub(crate) struct Readers(Arc<Mutex<Vec<mpsc::UnboundedSender<Arc<Event>>>>>);
+
+impl Readers {
+    /// One more, who is told from now on.
+    pub(crate) fn join(&self) -> mpsc::UnboundedReceiver<Arc<Event>> {
+        let (tell, told) = mpsc::unbounded_channel();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(tell);
+        told
+    }
+
+    fn tell(&self, event: &Arc<Event>) {
+        let mut readers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        readers.retain(|reader| reader.send(event.clone()).is_ok());
+    }
+}
+
+/// What happens, on its way from the runtime to the listeners.
+pub(crate) struct Line {
+    pub(crate) open: Open,
+    pub(crate) readers: Readers,
+    events: mpsc::UnboundedReceiver<Arc<Event>>,
+}
+
+impl Listeners {
+    /// The hooks to start a runtime with, and the line that they feed.
+    pub(crate) fn connect(&self) -> (Hooks, Line) {
+        let (tell, events) = mpsc::unbounded_channel();
+        let (open, readers) = (Open::default(), Readers::default());
+        let (noting, reading) = (open.clone(), readers.clone());
+        let watcher: Watcher = Arc::new(move |event| {
+            note(&noting, event);
+            reading.tell(event);
+            if matters(&event.body) {
+                let _ = tell.send(event.clone());
+            }
+        });
+        let hooks = Hooks { before_tool: self.before_tool.clone(), watchers: vec![watcher] };
+        (hooks, Line { open, readers, events })
+    }
+
+    /// Tells everything that comes over the line. Once the end is near, what is left and no more.
+    pub(crate) async fn listen(self, mut line: Line, handle: Handle, ending: CancellationToken) {
+        while let Some(Some(event)) = ending.run_until_cancelled(line.events.recv()).await {
+            self.hear(&event, &handle).await;
+        }
+        while let Ok(event) = line.events.try_recv() {
+            self.hear(&event, &handle).await;
+        }
+    }
+
+    async fn hear(&self, event: &Event, handle: &Handle) {
+        let (session, agent, run) = (event.session.clone(), event.agent.clone(), event.run.clone());
+        match (&event.body, run) {
+            (EventBody::ToolCompleted(record), run) => {
+                tell(&self.after_tool, ToolUsed { session, run, agent, record: record.clone() }).await;
+            }
+            (EventBody::RunStarted { model, title, parent: Some(parent), .. }, Some(run)) => {
+                let (model, title, parent) = (model.clone(), title.clone(), parent.clone());
+                tell(&self.subagent_start, SubagentStart { session, run, agent, model, title, parent }).await;
+            }
+            (EventBody::RunCompleted(end), Some(run)) if event.parent_run.is_some() => {
+                tell(&self.subagent_stop, SubagentStop { session, run, agent, end: end.clone() }).await;
+            }
+            (EventBody::PermissionRequested { .. }, _) => self.answer(event, handle),
+            _ => {}
+        }
+    }
+
+    /// Asks the program. Others wait for other answers meanwhile; a crash means no.
+    fn answer(&self, event: &Event, handle: &Handle) {
+        let (Some(approver), Some(question)) = (self.approver.clone(), Question::of(event)) else { return };
+        let (handle, session, permission) = (handle.clone(), question.session.clone(), question.id.clone());
+        tokio::spawn(async move {
+            let asked = AssertUnwindSafe(async { approver(question).await }).catch_unwind().await;
+            let decision = asked.unwrap_or_else(|_| Decision::deny("whoever was asked crashed"));
+            let _ = handle.send(Command::Permit { session, permission, answer: decision.answer() }).await;
+        });
+    }
+}
+
+/// A listener that crashes misses what it was told; the others and the agents go on.
+async fn tell<T: Clone>(listeners: &Told<T>, news: T) {
+    for listener in listeners {
+        let _ = AssertUnwindSafe(async { listener(news.clone()).await }).catch_unwind().await;
+    }
+}
+
+fn matters(body: &EventBody) -> bool {
+    use EventBody::{PermissionRequested, RunCompleted, RunStarted, ToolCompleted};
+    matches!(body, ToolCompleted(_) | RunStarted { .. } | RunCompleted(_) | PermissionRequested { .. })
+}
+
+fn note(open: &Open, event: &Event) {
+    let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+    match &event.body {
+        EventBody::PermissionRequested { id, .. } => {
+            open.insert(id.clone(), event.session.clone());
+        }
+        EventBody::PermissionResolved { id, .. } => {
+            open.remove(id);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,85 @@
+//! A question about one tool call, and the answer to it.
+
+use rooftree_protocol::{
+    CallId, Effect, Event, EventBody, PermissionDecision, PermissionId, PermissionScope, RunId, SessionId,
+    Timestamp, command::Answer,
+};
+
+/// Somebody must say yes or no to a tool call.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Question {
+    /// Its name, for [`Runtime::respond`](crate::Runtime::respond).
+    pub id: PermissionId,
+    /// The session that asks: that of a sub-agent if one asks.
+    pub session: SessionId,
+    /// The run that waits.
+    pub run: Option<RunId>,
+    /// The definition at work.
+    pub agent: String,
+    /// Which call.
+    pub call: CallId,
+    /// Canonical tool name.
+    pub tool: String,
+    /// What it would do: a path, a command.
+    pub title: String,
+    /// More about it: the diff of an edit.
+    pub detail: String,
+    /// What it does to the world.
+    pub effect: Effect,
+    /// The rule that a yes for the whole session would add.
+    pub rule: String,
+    /// When it is answered with no by itself.
+    pub until: Timestamp,
+}
+
+impl Question {
+    /// The question an event asks, if it asks one.
+    pub fn of(event: &Event) -> Option<Self> {
+        let EventBody::PermissionRequested { id, call, tool, title, detail, effect, rule, until } =
+            &event.body
+        else {
+            return None;
+        };
+        Some(Self {
+            id: id.clone(),
+            session: event.session.clone(),
+            run: event.run.clone(),
+            agent: event.agent.clone(),
+            call: call.clone(),
+            tool: tool.clone(),
+            title: title.clone(),
+            detail: detail.clone(),
+            effect: *effect,
+            rule: rule.clone(),
+            until: *until,
+        })
+    }
+}
+
+/// The answer to a [`Question`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision(Answer);
+
+impl Decision {
+    /// Yes, this once.
+    pub fn allow() -> Self {
+        Self(Answer { decision: PermissionDecision::Allow, scope: PermissionScope::Once, because: None })
+    }
+
+    /// No, and why, in words for the model.
+    pub fn deny(because: impl Into<String>) -> Self {
+        let because = Some(because.into()).filter(|words| !words.is_empty());
+        Self(Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because })
+    }
+
+    /// The same for all calls that match the question's rule, while the session is awake.
+    pub fn for_session(mut self) -> Self {
+        self.0.scope = PermissionScope::Session;
+        self
+    }
+
+    pub(crate) fn answer(self) -> Answer {
+        self.0
+    }
+}

@@ -1,0 +1,149 @@
+//! One question: everything it needs is made for it, and gone when it is answered.
+
+use std::path::PathBuf;
+
+use futures::{future::BoxFuture, stream};
+use rooftree_protocol::{
+    Origin, Scope, SessionId,
+    command::{Address, NewSession},
+};
+
+use crate::{
+    error::Result,
+    events::{Events, Step, Watch},
+    outcome::Outcome,
+    roof::Roof,
+    setting::settings,
+    setup::{Place, Setup},
+    tree::Until,
+};
+
+/// Asks an agent something.
+///
+/// Await it for the answer, or [`stream`](Query::stream) it to see how the answer comes about.
+/// Nothing happens until then.
+///
+/// ```no_run
+/// # async fn ask() -> rooftree::Result<()> {
+/// println!("{}", rooftree::query("What is 2 + 2?").await?);
+/// # Ok(()) }
+/// ```
+pub fn query(prompt: impl Into<String>) -> Query {
+    Query { prompt: prompt.into(), agent: "lead".into(), tools: Scope::default(), setup: Setup::default() }
+}
+
+/// A question and everything there is to say about how it is answered. Made by [`query`].
+#[must_use = "a query does nothing until it is awaited or streamed"]
+pub struct Query {
+    pub(crate) prompt: String,
+    agent: String,
+    tools: Scope,
+    pub(crate) setup: Setup,
+}
+
+settings!(Query);
+
+impl Query {
+    /// The agent that answers, by its name: one of this query's, or one that is built in.
+    pub fn main_agent(mut self, name: impl Into<String>) -> Self {
+        self.agent = name.into();
+        self
+    }
+
+    /// The only tools the main agent, and so anybody it asks, may use. `*` stands for anything.
+    pub fn tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
+        self.tools.allow = Some(tools.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Tools nobody may use.
+    pub fn deny_tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
+        self.tools.deny.extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    /// Keeps the session in this SQLite file, where a [`Runtime`](crate::Runtime) and the program
+    /// `rooftree` find it. Without it nothing is left behind.
+    pub fn keep_in(mut self, file: impl Into<PathBuf>) -> Self {
+        self.setup.store = Place::File(file.into());
+        self
+    }
+
+    /// Starts when it is first polled, and tells all that happens until the answer is complete and
+    /// everything that was delegated has ended. Dropping it stops the agents.
+    pub fn stream(self) -> Events {
+        self.events()
+    }
+
+    fn events(self) -> Events {
+        let steps = stream::unfold(State::Waiting(Box::new(self)), |state| async move {
+            match state {
+                State::Over => None,
+                State::Waiting(query) => match query.begin().await {
+                    Ok(asked) => Some(asked.step().await),
+                    Err(error) => Some((Err(error), State::Over)),
+                },
+                State::Asked(asked) => Some(asked.step().await),
+            }
+        });
+        Events::new(steps)
+    }
+
+    pub(crate) async fn begin(self) -> Result<Box<Asked>> {
+        let Self { prompt, agent, tools, mut setup } = self;
+        setup.main = Some((agent.clone(), tools));
+        let raised = setup.raise()?;
+        let new = NewSession { agent, cwd: raised.cwd, name: None, model: None };
+        let posted = raised.roof.post(Address::Create(new), &prompt, Origin::User).await?;
+        let watch = Watch::new(raised.roof.handle().clone(), posted.session.clone(), 0, Until::Rests);
+        Ok(Box::new(Asked { roof: raised.roof, session: posted.session, watch }))
+    }
+}
+
+enum State {
+    Waiting(Box<Query>),
+    Asked(Box<Asked>),
+    Over,
+}
+
+/// A query that is being answered.
+pub(crate) struct Asked {
+    pub(crate) roof: Roof,
+    pub(crate) session: SessionId,
+    watch: Watch,
+}
+
+impl Asked {
+    async fn step(mut self: Box<Self>) -> (Result<Step>, State) {
+        match self.watch.next().await {
+            Ok(Some(event)) => (Ok(Step::Event(event)), State::Asked(self)),
+            ended => {
+                self.roof.stop().await;
+                let outcome = ended.and_then(|_| self.watch.outcome());
+                (outcome.map(|outcome| Step::Ended(Box::new(outcome))), State::Over)
+            }
+        }
+    }
+
+    /// Waits for the end without ending more than that; also of what is asked after the first question.
+    pub(crate) async fn answer(&mut self, follow_up: Option<&str>) -> Result<Outcome> {
+        if let Some(text) = follow_up {
+            let head =
+                self.roof.handle().store().session(&self.session).await?.map_or(0, |session| session.head);
+            let to = Address::Id { id: self.session.clone() };
+            self.roof.post(to, text, Origin::User).await?;
+            self.watch = Watch::new(self.roof.handle().clone(), self.session.clone(), head, Until::Rests);
+        }
+        while self.watch.next().await?.is_some() {}
+        self.watch.outcome()?.completed()
+    }
+}
+
+impl IntoFuture for Query {
+    type Output = Result<Outcome>;
+    type IntoFuture = BoxFuture<'static, Result<Outcome>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.events().result())
+    }
+}

@@ -1,0 +1,89 @@
+//! A run that was started: its events, its outcome, and a way to stop it.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures::{Stream, StreamExt, stream};
+use rooftree_protocol::{Command, Event, RunId, SessionId};
+
+use crate::{
+    error::Result,
+    events::{Events, Step, Watch},
+    outcome::Outcome,
+    roof::{Posted, Shared},
+    tree::Until,
+};
+
+/// Work on one message. Dropping it stops nothing: the agent goes on, and its session remembers.
+///
+/// A stream of [`Event`]s that ends with the run; those of sub-agents are among them.
+pub struct Run {
+    id: RunId,
+    session: SessionId,
+    roof: Shared,
+    events: Events,
+}
+
+impl Run {
+    /// Watches a run from a place in its session's journal on.
+    pub(crate) fn new(roof: Shared, posted: Posted, after: u64) -> Self {
+        let Posted { session, run } = posted;
+        let watch = Watch::new(roof.handle().clone(), session.clone(), after, Until::Ended(run.clone()));
+        let steps = stream::unfold(Some(watch), |watch| async {
+            let mut watch = watch?;
+            Some(match watch.next().await {
+                Ok(Some(event)) => (Ok(Step::Event(event)), Some(watch)),
+                Ok(None) => (watch.outcome().map(|outcome| Step::Ended(Box::new(outcome))), None),
+                Err(error) => (Err(error), None),
+            })
+        });
+        Self { id: run, session, roof, events: Events::new(steps) }
+    }
+
+    /// Its name, which is also its task's id.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// The session it runs in.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// The next event; none after the last one.
+    pub async fn next(&mut self) -> Option<Result<Event>> {
+        self.events.next().await
+    }
+
+    /// Only what the agent says, in the pieces it comes in.
+    pub fn text(self) -> impl Stream<Item = Result<String>> + Send + Unpin {
+        self.events.text()
+    }
+
+    /// Waits for the end and says how it ended. Not being completed is no error here.
+    pub async fn outcome(self) -> Result<Outcome> {
+        self.events.outcome().await
+    }
+
+    /// The same, as an error if the run was not completed.
+    pub async fn result(self) -> Result<Outcome> {
+        self.events.result().await
+    }
+
+    /// Stops it, now or as soon as it begins. Its last event says that it was.
+    pub async fn cancel(&self) -> Result<()> {
+        let (session, run) = (self.session.clone(), Some(self.id.clone()));
+        self.roof.handle().send(Command::Cancel { session, run }).await?;
+        Ok(())
+    }
+}
+
+impl Stream for Run {
+    type Item = Result<Event>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.events.poll_next_unpin(context)
+    }
+}

@@ -1,0 +1,106 @@
+//! Agents that live as long as the program: sessions that are found again, in a store that stays.
+
+use std::{path::PathBuf, sync::Arc};
+
+use rooftree_protocol::PermissionId;
+use rooftree_runtime::Asking;
+use rooftree_store::Store;
+
+use crate::{
+    error::Result,
+    feed::Feed,
+    permission::Decision,
+    session::{House, Sessions},
+    setting::settings,
+    setup::{Place, Setup},
+};
+
+/// Agents that live as long as the program. Cheap to clone; stops when the last clone is dropped.
+///
+/// ```no_run
+/// use rooftree::{Agent, Runtime};
+///
+/// # async fn live() -> rooftree::Result<()> {
+/// let runtime = Runtime::builder()
+///     .store("agents.db")
+///     .model("anthropic/claude-sonnet-4-5")
+///     .agent(Agent::new("researcher").describe("Reads documentation").tools(["Read", "Grep"]))
+///     .build()
+///     .await?;
+///
+/// let session = runtime.session("lead").latest_or_create().await?;
+/// println!("{}", session.send("Where were we?").await?.result().await?);
+/// runtime.stop().await;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Runtime {
+    house: House,
+}
+
+impl Runtime {
+    /// A runtime to be put together.
+    pub fn builder() -> Builder {
+        Builder { setup: Setup::default() }
+    }
+
+    /// A session of this agent: say which one.
+    pub fn session(&self, agent: impl Into<String>) -> Sessions {
+        Sessions { house: self.house.clone(), agent: agent.into(), name: None, model: None }
+    }
+
+    /// Everything that happens.
+    pub fn events(&self) -> Feed {
+        Feed(self.house.roof.clone())
+    }
+
+    /// Answers a question about a tool call that [`events`](Runtime::events) have told.
+    pub async fn respond(&self, permission: &PermissionId, decision: Decision) -> Result<()> {
+        self.house.roof.respond(permission, decision).await
+    }
+
+    /// Stops: what is running goes on when the store is opened the next time. Returns once
+    /// everything is kept and every listener was told.
+    pub async fn stop(&self) {
+        self.house.roof.stop().await;
+    }
+}
+
+/// A [`Runtime`] to be put together.
+#[must_use = "build() opens the doors"]
+pub struct Builder {
+    setup: Setup,
+}
+
+settings!(Builder);
+
+impl Builder {
+    /// Keeps everything in this SQLite file, which is made if it is not there. Without it
+    /// everything is gone when the runtime stops.
+    pub fn store(mut self, file: impl Into<PathBuf>) -> Self {
+        self.setup.store = Place::File(file.into());
+        self
+    }
+
+    /// Keeps everything in a store of one's own.
+    pub fn store_in(mut self, store: Arc<dyn Store>) -> Self {
+        self.setup.store = Place::Given(store);
+        self
+    }
+
+    /// Lets questions about tool calls wait for [`Runtime::respond`], an hour at most. Without
+    /// this, and without [`approve`](Builder::approve), such calls are refused.
+    pub fn ask_by_events(mut self) -> Self {
+        self.setup.asking = Asking::Client;
+        self
+    }
+
+    /// Opens the doors, and lets sessions that were cut off go on.
+    pub async fn build(self) -> Result<Runtime> {
+        let raised = self.setup.raise()?;
+        raised.roof.recover().await?;
+        let (roof, definitions) = (Arc::new(raised.roof), raised.definitions);
+        let (models, clock, cwd) = (raised.models, raised.clock, raised.cwd);
+        Ok(Runtime { house: House { roof, definitions, models, clock, cwd } })
+    }
+}

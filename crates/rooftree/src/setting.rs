@@ -1,0 +1,172 @@
+//! The methods a query and a long-lived runtime have in common, written once.
+
+/// Gives a builder with a field `setup` everything that can be said about models, tools and permissions.
+macro_rules! settings {
+    ($builder:ident) => {
+        impl $builder {
+            /// The model to ask, where an agent names none: `provider/model`, a short name like
+            /// `sonnet`, `fast`, `standard` or `powerful`, or a model's own name.
+            pub fn model(mut self, model: impl Into<String>) -> Self {
+                self.setup.model = Some(model.into());
+                self
+            }
+
+            /// A model to turn to, for one turn, when the chosen one cannot be had.
+            pub fn fallback(mut self, model: impl Into<String>) -> Self {
+                self.setup.fallbacks.push(model.into());
+                self
+            }
+
+            /// An agent that others can delegate to. One that is called as another one replaces it.
+            pub fn agent(mut self, agent: impl Into<$crate::Agent>) -> Self {
+                self.setup.agents.push(agent.into());
+                self
+            }
+
+            /// The agents written in a file or in a directory of files: Markdown or JSON.
+            pub fn agents_dir(mut self, path: impl Into<::std::path::PathBuf>) -> Self {
+                self.setup.agent_files.push(path.into());
+                self
+            }
+
+            /// A tool of one's own, usually made with [`#[tool]`](macro@crate::tool).
+            pub fn tool(mut self, tool: impl $crate::Tool + 'static) -> Self {
+                self.setup.tools.push(::std::sync::Arc::new(tool));
+                self
+            }
+
+            /// A provider of one's own: models called `name/…` are asked through it. The first one
+            /// answers if nobody names a model.
+            pub fn provider(
+                mut self,
+                name: impl Into<String>,
+                provider: impl $crate::Provider + 'static,
+            ) -> Self {
+                self.setup.added.providers.push((name.into(), ::std::sync::Arc::new(provider)));
+                self
+            }
+
+            /// A place where models called `name/…` are reached, instead of the usual one if there is one.
+            pub fn endpoint(mut self, name: impl Into<String>, endpoint: $crate::Endpoint) -> Self {
+                self.setup.added.endpoints.insert(name.into(), endpoint);
+                self
+            }
+
+            /// The directory tools work in; that of the process if nothing is said.
+            pub fn cwd(mut self, directory: impl Into<::std::path::PathBuf>) -> Self {
+                self.setup.cwd = Some(directory.into());
+                self
+            }
+
+            /// Model replies per run of the main agent, at most.
+            pub fn max_turns(mut self, turns: u32) -> Self {
+                self.setup.max_turns = Some(turns);
+                self
+            }
+
+            /// US dollars per run, at most, as far as prices are known.
+            pub fn max_cost(mut self, dollars: f64) -> Self {
+                self.setup.max_cost = Some(dollars);
+                self
+            }
+
+            /// How long a run may take, waiting for people not counted.
+            pub fn timeout(mut self, limit: ::std::time::Duration) -> Self {
+                self.setup.timeout = Some(limit);
+                self
+            }
+
+            /// How deep delegation goes. With one, which is usual, sub-agents cannot delegate.
+            pub fn max_depth(mut self, depth: u32) -> Self {
+                self.setup.max_depth = Some(depth);
+                self
+            }
+
+            /// How much may happen without asking. Usually nothing that changes something.
+            pub fn permission_mode(mut self, mode: $crate::PermissionMode) -> Self {
+                self.setup.mode = mode;
+                self
+            }
+
+            /// A rule that allows calls: `Write(notes/**)`, `Bash(cargo test *)`, `ticket`.
+            pub fn allow(mut self, rule: impl Into<String>) -> Self {
+                self.setup.allow.push(rule.into());
+                self
+            }
+
+            /// A rule that refuses calls, in every mode.
+            pub fn deny(mut self, rule: impl Into<String>) -> Self {
+                self.setup.deny.push(rule.into());
+                self
+            }
+
+            /// Is asked before each tool call, of sub-agents too. It can refuse a call or have
+            /// somebody asked; it cannot allow what is refused otherwise. No answer within 30
+            /// seconds, or a crash, refuses.
+            pub fn before_tool<F, Answering>(mut self, hook: F) -> Self
+            where
+                F: Fn($crate::ToolUse) -> Answering + Send + Sync + 'static,
+                Answering: Future<Output = $crate::Verdict> + Send + 'static,
+            {
+                let hook = move |about| -> ::futures::future::BoxFuture<'static, _> { Box::pin(hook(about)) };
+                self.setup.listeners.before_tool.push(::std::sync::Arc::new(hook));
+                self
+            }
+
+            /// Is told of each tool call that has ended, in order, of sub-agents too.
+            pub fn after_tool<F, Hearing>(mut self, hook: F) -> Self
+            where
+                F: Fn($crate::ToolUsed) -> Hearing + Send + Sync + 'static,
+                Hearing: Future<Output = ()> + Send + 'static,
+            {
+                let hook = move |news| -> ::futures::future::BoxFuture<'static, ()> { Box::pin(hook(news)) };
+                self.setup.listeners.after_tool.push(::std::sync::Arc::new(hook));
+                self
+            }
+
+            /// Is told of each sub-agent that begins to work.
+            pub fn on_subagent_start<F, Hearing>(mut self, hook: F) -> Self
+            where
+                F: Fn($crate::SubagentStart) -> Hearing + Send + Sync + 'static,
+                Hearing: Future<Output = ()> + Send + 'static,
+            {
+                let hook = move |news| -> ::futures::future::BoxFuture<'static, ()> { Box::pin(hook(news)) };
+                self.setup.listeners.subagent_start.push(::std::sync::Arc::new(hook));
+                self
+            }
+
+            /// Is told of each sub-agent that has ended its work, however it ended.
+            pub fn on_subagent_stop<F, Hearing>(mut self, hook: F) -> Self
+            where
+                F: Fn($crate::SubagentStop) -> Hearing + Send + Sync + 'static,
+                Hearing: Future<Output = ()> + Send + 'static,
+            {
+                let hook = move |news| -> ::futures::future::BoxFuture<'static, ()> { Box::pin(hook(news)) };
+                self.setup.listeners.subagent_stop.push(::std::sync::Arc::new(hook));
+                self
+            }
+
+            /// Answers questions about tool calls, those of sub-agents too. Without it, and
+            /// without anybody else who can be asked, such calls are refused.
+            pub fn approve<F, Answering>(mut self, approver: F) -> Self
+            where
+                F: Fn($crate::Question) -> Answering + Send + Sync + 'static,
+                Answering: Future<Output = $crate::Decision> + Send + 'static,
+            {
+                let approver = move |question| -> ::futures::future::BoxFuture<'static, _> {
+                    Box::pin(approver(question))
+                };
+                self.setup.listeners.approver = Some(::std::sync::Arc::new(approver));
+                self
+            }
+
+            /// Where time and randomness come from; for tests.
+            pub fn clock(mut self, clock: ::std::sync::Arc<dyn $crate::Clock>) -> Self {
+                self.setup.clock = clock;
+                self
+            }
+        }
+    };
+}
+
+pub(crate) use settings;

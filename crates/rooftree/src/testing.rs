@@ -1,0 +1,23 @@
+//! What it takes to test a program that uses agents: models that follow a script, time that stands still.
+//!
+//! ```
+//! use rooftree::{query, testing::{Scripted, call, say}};
+//! use serde_json::json;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> rooftree::Result<()> {
+//! let model = Scripted::from_replies([
+//!     say("Let me look.").calls([call("Glob", json!({"pattern": "*.nothing"}))]),
+//!     say("There is nothing here."),
+//! ])?;
+//! let answer = query("What is here?").provider("scripted", model.clone()).await?;
+//! assert_eq!(answer.to_string(), "There is nothing here.");
+//! assert_eq!(answer.tools, ["Glob"]);
+//! assert_eq!(model.requests().len(), 2);
+//! # Ok(()) }
+//! ```
+//!
+//! Scripts can be files too: see `docs/scripted-models.md`, and name them as `scripted/FILE.toml`.
+
+pub use rooftree_providers::scripted::{Call, Entry, FaultKind, Scripted, call, fail, say};
+pub use rooftree_runtime::clock::VirtualClock as FakeClock;

@@ -1,0 +1,137 @@
+//! Hooks before a tool call: they narrow, and what goes wrong in them refuses.
+
+use std::{sync::Arc, time::Duration};
+
+use rooftree::{
+    Decision, Outcome, PermissionMode, Query, Verdict,
+    testing::{FakeClock, call, say},
+};
+use serde_json::json;
+
+use crate::desk::{Notes, helper, scripted, task};
+
+/// A query that writes a file and then says what came of it.
+fn writing() -> Query {
+    let write = call("Write", json!({"file_path": "note.txt", "content": "hi"}));
+    scripted("Write it", [say("").calls([write]), say("{{ results[0].text }}")])
+}
+
+/// Works in a directory of its own; says what came of it and whether the file is there.
+async fn done(query: Query) -> (Outcome, bool) {
+    let place = tempfile::tempdir().unwrap();
+    let outcome = query.cwd(place.path()).await.unwrap();
+    (outcome, place.path().join("note.txt").exists())
+}
+
+#[tokio::test]
+async fn a_hook_sees_every_call_and_can_let_it_pass() {
+    let notes = Notes::default();
+    let seen = notes.clone();
+    let query = writing().permission_mode(PermissionMode::AcceptEdits).before_tool(move |about| {
+        seen.take(format!("{} {} {}", about.agent, about.tool, about.input));
+        async { Verdict::Allow }
+    });
+    let (_, is_there) = done(query).await;
+    assert!(is_there);
+    assert_eq!(notes.read().len(), 1, "each call is asked about once");
+    assert!(notes.read().concat().starts_with("lead Write {\"file_path\":"), "{:?}", notes.read());
+}
+
+#[tokio::test]
+async fn a_hook_refuses_in_words_the_model_reads_whatever_the_mode() {
+    let query = writing()
+        .permission_mode(PermissionMode::Bypass)
+        .before_tool(async |_| Verdict::Allow)
+        .before_tool(async |about| match about.tool.as_str() {
+            "Write" => Verdict::deny("no notes on Sundays"),
+            _ => Verdict::Allow,
+        });
+    let (outcome, is_there) = done(query).await;
+    assert!(!is_there);
+    assert!(outcome.text.contains("no notes on Sundays"), "{}", outcome.text);
+    assert_eq!(outcome.denials.len(), 1);
+}
+
+#[tokio::test]
+async fn a_hook_never_allows_what_is_refused_otherwise() {
+    let query = writing()
+        .permission_mode(PermissionMode::Bypass)
+        .deny("Write(**)")
+        .before_tool(async |_| Verdict::Allow);
+    let (outcome, is_there) = done(query).await;
+    assert!(!is_there && outcome.text.contains("deny rule"), "{}", outcome.text);
+}
+
+#[tokio::test]
+async fn a_hook_that_asks_turns_a_yes_into_a_question() {
+    let asking = || writing().permission_mode(PermissionMode::Bypass).before_tool(async |_| Verdict::Ask);
+    let (outcome, is_there) = done(asking()).await;
+    assert!(!is_there && outcome.text.contains("nobody can be asked"), "{}", outcome.text);
+    let (_, is_there) = done(asking().approve(async |_| Decision::allow())).await;
+    assert!(is_there);
+}
+
+#[tokio::test]
+async fn a_hook_that_crashes_refuses() {
+    let query =
+        writing().permission_mode(PermissionMode::Bypass).before_tool(async |_| -> Verdict { panic!("oh") });
+    let (outcome, is_there) = done(query).await;
+    assert!(!is_there && outcome.text.contains("a hook crashed"), "{}", outcome.text);
+}
+
+#[tokio::test]
+async fn a_hook_that_does_not_answer_refuses() {
+    let clock = Arc::new(FakeClock::seeded(1));
+    let turned = clock.clone();
+    let query = writing().permission_mode(PermissionMode::Bypass).clock(clock).before_tool(move |_| {
+        // The hook's patience is counted from now on; somebody turns the clock while it thinks.
+        let turned = turned.clone();
+        tokio::spawn(async move {
+            loop {
+                turned.advance(Duration::from_secs(31));
+                tokio::task::yield_now().await;
+            }
+        });
+        std::future::pending()
+    });
+    let place = tempfile::tempdir().unwrap();
+    let outcome = query.cwd(place.path()).await.unwrap();
+    assert!(outcome.text.contains("did not answer in time"), "{}", outcome.text);
+}
+
+#[tokio::test]
+async fn calls_of_sub_agents_are_asked_about_too() {
+    let write = call("Write", json!({"file_path": "note.txt", "content": "hi"}));
+    let entries = [
+        say("").calls([task("helper", "Write it")]).agent("lead"),
+        say("{{ results[0].text }}").agent("lead"),
+        say("").calls([write]).agent("helper"),
+        say("{{ results[0].text }}").agent("helper"),
+    ];
+    let query = scripted("Go", entries).agent(helper()).permission_mode(PermissionMode::Bypass);
+    let query = query.before_tool(async |about| match about.depth {
+        0 => Verdict::Allow,
+        _ => Verdict::deny("not you"),
+    });
+    let (outcome, is_there) = done(query).await;
+    assert!(!is_there && outcome.text.contains("not you"), "{}", outcome.text);
+}
+
+#[tokio::test]
+async fn calls_that_may_run_at_the_same_time_are_each_asked_about_once() {
+    let look = |pattern: &str| call("Glob", json!({"pattern": pattern}));
+    let entries =
+        [say("").calls([look("a"), look("b"), look("c"), look("d")]), say("{{ results | length }}")];
+    let notes = Notes::default();
+    let seen = notes.clone();
+    let query = scripted("Look", entries).before_tool(move |about| {
+        let pattern =
+            about.input.get("pattern").and_then(|pattern| pattern.as_str()).unwrap_or_default().to_owned();
+        seen.take(pattern.clone());
+        async move { if pattern == "c" { Verdict::deny("not c") } else { Verdict::Allow } }
+    });
+    let outcome = query.await.unwrap();
+    assert_eq!(outcome.text, "4");
+    assert_eq!(outcome.denials.len(), 1);
+    assert_eq!(notes.read(), ["a", "b", "c", "d"]);
+}

@@ -1,0 +1,84 @@
+//! Questions about tool calls: answered by the program, or refused.
+
+use futures::StreamExt;
+use rooftree::{
+    Decision, ErrorCode, PermissionMode, Question, Runtime,
+    testing::{call, say},
+};
+use serde_json::json;
+
+use crate::desk::{Notes, script, scripted};
+
+fn entries() -> [rooftree::testing::Entry; 2] {
+    let write = call("Write", json!({"file_path": "note.txt", "content": "hi"}));
+    [say("").calls([write]), say("{{ results[0].text }}")]
+}
+
+#[tokio::test]
+async fn what_would_have_to_be_asked_is_refused_if_nobody_answers() {
+    let place = tempfile::tempdir().unwrap();
+    let outcome = scripted("Write", entries()).cwd(place.path()).await.unwrap();
+    assert!(outcome.text.contains("nobody can be asked"), "{}", outcome.text);
+}
+
+#[tokio::test]
+async fn the_program_is_asked_and_its_answer_holds() {
+    for (decision, expected) in [(Decision::allow(), true), (Decision::deny("not today"), false)] {
+        let place = tempfile::tempdir().unwrap();
+        let notes = Notes::default();
+        let asked = notes.clone();
+        let query = scripted("Write", entries()).cwd(place.path()).approve(move |question: Question| {
+            asked.take(format!("{} {}", question.tool, question.title));
+            let decision = decision.clone();
+            async move { decision }
+        });
+        let outcome = query.await.unwrap();
+        assert_eq!(place.path().join("note.txt").exists(), expected);
+        assert_eq!(outcome.text.contains("not today"), !expected, "{}", outcome.text);
+        assert_eq!(notes.read(), ["Write note.txt"]);
+    }
+}
+
+#[tokio::test]
+async fn a_rule_allows_what_it_says() {
+    let place = tempfile::tempdir().unwrap();
+    scripted("Write", entries()).cwd(place.path()).allow("Write(note.txt)").await.unwrap();
+    assert!(place.path().join("note.txt").exists());
+    let place = tempfile::tempdir().unwrap();
+    scripted("Write", entries())
+        .cwd(place.path())
+        .permission_mode(PermissionMode::AcceptEdits)
+        .await
+        .unwrap();
+    assert!(place.path().join("note.txt").exists());
+}
+
+#[tokio::test]
+async fn an_approver_that_crashes_means_no() {
+    let place = tempfile::tempdir().unwrap();
+    let query = scripted("Write", entries()).cwd(place.path());
+    let outcome = query.approve(async |_| -> Decision { panic!("oh") }).await.unwrap();
+    assert!(outcome.text.contains("crashed"), "{}", outcome.text);
+}
+
+#[tokio::test]
+async fn a_question_is_read_from_the_events_and_answered_once() {
+    let place = tempfile::tempdir().unwrap();
+    let runtime =
+        Runtime::builder().provider("scripted", script(entries())).cwd(place.path()).ask_by_events();
+    let runtime = runtime.build().await.unwrap();
+    let mut events = runtime.events().subscribe();
+    let run = runtime.session("lead").create().await.unwrap().send("Write").await.unwrap();
+    let question = loop {
+        if let Some(question) = Question::of(&events.next().await.unwrap()) {
+            break question;
+        }
+    };
+    assert_eq!(question.run.as_ref(), Some(run.id()));
+    runtime.respond(&question.id, Decision::allow().for_session()).await.unwrap();
+    run.result().await.unwrap();
+    assert!(place.path().join("note.txt").exists());
+    let again = runtime.respond(&question.id, Decision::allow()).await.unwrap_err();
+    assert_eq!(again.code(), ErrorCode::InvalidArguments);
+    runtime.stop().await;
+}
