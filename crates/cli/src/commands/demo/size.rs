@@ -14,6 +14,12 @@ const MANY: usize = 20_000;
 /// Time to find that out.
 const PATIENCE: Duration = Duration::from_millis(250);
 
+/// Whether a directory holds what was made from the rest: tools leave it out, as ignore files say.
+fn is_made(directory: &Path) -> bool {
+    let name = directory.file_name().unwrap_or_default();
+    name == ".git" || name == "node_modules" || directory.join("CACHEDIR.TAG").is_file()
+}
+
 /// Counts until it knows. What cannot be read does not count: no tool will read it either.
 pub fn extent(directory: &Path) -> Extent {
     let since = Instant::now();
@@ -25,7 +31,7 @@ pub fn extent(directory: &Path) -> Extent {
             if count > MANY || since.elapsed() > PATIENCE {
                 return Extent::Top;
             }
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_made(&entry.path()) {
                 rest.push_back(entry.path());
             }
         }
