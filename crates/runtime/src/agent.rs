@@ -365,6 +365,11 @@ impl Agent {
         self.history.run().map(|run| run.id.clone())
     }
 
+    /// How many delegations are above.
+    fn depth(&self) -> u32 {
+        self.mandate.as_ref().map_or(0, |mandate| mandate.depth())
+    }
+
     fn model_name(&self) -> String {
         self.model.as_ref().map_or_else(|_| String::new(), |model| model.choice.to_string())
     }

@@ -141,6 +141,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     world.store().put_task(row).later();
     let posted = world.store().post(post);
     let _ = world.errands.send(Errand::Wake(asked.session.clone()));
+    rooftree_store::failpoint::reach("task.asking");
     let kept = async {
         opened.await?;
         posted.await

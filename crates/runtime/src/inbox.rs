@@ -38,6 +38,10 @@ pub(crate) fn post(world: &World, letter: Letter) -> Post {
 
 /// What waits in a lane, in order, as far as the store knows.
 pub(crate) async fn waiting(world: &World, session: &SessionId, lane: Lane) -> Result<Vec<InboxItem>, Error> {
-    let at_most = if lane == Lane::Mail { 2 } else { 64 };
-    Ok(world.store().waiting(session, lane, at_most).await?)
+    Ok(world.store().waiting(session, lane, at_most(lane)).await?)
+}
+
+/// How many messages of a lane are looked at together.
+pub(crate) fn at_most(lane: Lane) -> usize {
+    if lane == Lane::Mail { 2 } else { 64 }
 }

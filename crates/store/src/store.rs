@@ -62,7 +62,7 @@ pub trait Store: Send + Sync {
     /// Takes the commands left for a session, oldest first; each is handed out once.
     fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>>;
 
-    /// Inserts or replaces a task by its id.
+    /// Inserts or replaces a task by its id. One that has ended is not begun again.
     fn put_task(&self, task: TaskRow) -> Pending<()>;
 
     /// Keeps bytes under the name of their content.
