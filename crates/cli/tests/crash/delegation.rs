@@ -8,14 +8,17 @@ mod audit;
 mod house;
 mod stage;
 
-use std::time::{Duration, SystemTime};
+use std::{
+    thread,
+    time::{Duration, SystemTime},
+};
 
 use self::{
     audit::audit,
-    house::{House, Mode, asked},
+    house::{House, Mode},
     stage::{Kills, Stage, stages},
 };
-use crate::{notebook::Notebook, scene::until, tally::print, worker::Reached};
+use crate::{notebook::Notebook, tally::print, worker::Reached};
 
 /// Rounds per mode.
 const ROUNDS: [(Mode, u32); 4] =
@@ -44,7 +47,8 @@ fn places(mode: Mode, round: u32) -> Vec<Place> {
         Mode::Parallel => {
             let tool = if is_odd { ("tool.returned@1:2", Stage::Tool) } else { tool };
             let second = ("reply.telling@1:2", Stage::Returning);
-            let answered = ("tool.answered:1", Stage::Returning);
+            let answered = if is_odd { "tool.returned:1" } else { "tool.answered:1" };
+            let answered = (answered, Stage::Returning);
             vec![("model.asked@1:2", Stage::Model), tool, SETTLING, second, answered]
         }
         Mode::Background => {
@@ -58,40 +62,32 @@ fn places(mode: Mode, round: u32) -> Vec<Place> {
 
 #[test]
 fn kills_at_every_stage_of_a_delegation_lose_no_result_and_tell_none_twice() {
-    let (house, mut kills) = (House::new(), Kills::default());
-    let mut task = 0;
+    let mut kills = Kills::default();
     for (mode, rounds) in ROUNDS {
+        let house = House::new();
         for round in 0..rounds {
-            task += 1;
-            house.post(task, mode);
+            house.post(round, mode);
             for place in places(mode, round) {
                 kill_at(&house, place, round % 3 == 2, &mut kills);
             }
             house.finish(&[]);
         }
+        kills.leave(&house);
     }
-    for _ in 0..RANDOM_ROUNDS {
-        for mode in Mode::ALL {
-            task += 1;
-            house.post(task, mode);
+    let house = House::new();
+    for (mode, task) in Mode::ALL.into_iter().cycle().zip(0..RANDOM_ROUNDS * 4) {
+        house.post(task, mode);
+        if mode == Mode::Fetched {
+            (0..3).for_each(|_| kill_some_time(&house, &mut kills));
+            house.finish(&[]);
         }
-        for _ in 0..3 {
-            kill_some_time(&house, &mut kills);
-        }
-        house.finish(&[]);
     }
-    conclude(&house, kills);
+    kills.leave(&house);
+    conclude(&kills);
 }
 
-fn conclude(house: &House, mut kills: Kills) {
-    kills.findings.merge(audit(house, &kills.notebook));
-    let delegated = asked(&house.events(&house.scene.session)).len();
-    print(&format!(
-        "kill -9 of a server while agents work for others\n{}{delegated} delegations, {} effects; found afterwards:\n{}",
-        kills.table(),
-        house.scene.effects().len(),
-        kills.findings.table()
-    ));
+fn conclude(kills: &Kills) {
+    print(&format!("kill -9 of a server while agents work for others\n{}", kills.table()));
     kills.findings.assert_none();
     assert!(kills.total() >= 100, "only {} kills", kills.total());
     for stage in Stage::REQUIRED {
@@ -108,10 +104,21 @@ fn kill_at(house: &House, (place, meant): Place, at_once: bool, kills: &mut Kill
         Reached::Ended(status) => panic!("{place} was not reached: {status}: {}", server.finish().log),
     }
     if !at_once {
-        until(place, || stages(house).iter().any(|(_, stage)| *stage == meant));
+        wait_for_disk(house, meant);
     }
     assert!(server.kill().was_killed());
     kills.count(house, Some(meant));
+}
+
+/// Waits until the disk shows the stage. Another one may be ahead of it, and what counts is what the
+/// disk shows in the end, so this gives up soon.
+fn wait_for_disk(house: &House, meant: Stage) {
+    for _ in 0..100 {
+        if stages(house).iter().any(|(_, stage)| *stage == meant) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Kills a server at a moment that nobody chose.

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::house::{Asked, House, Mode, arrivals, asked, open_calls};
+use super::{
+    audit::audit,
+    house::{Asked, House, Mode, arrivals, asked, open_calls},
+};
 use crate::{
     audit::{Findings, verified},
     notebook::Notebook,
@@ -88,7 +91,10 @@ fn stage(house: &House, asked: &Asked, is_awaited: bool) -> Stage {
 #[derive(Default)]
 pub struct Kills {
     counts: BTreeMap<(Stage, Mode), u32>,
-    pub notebook: Notebook,
+    /// What the models of the present house were asked.
+    notebook: Notebook,
+    delegations: usize,
+    effects: usize,
     pub findings: Findings,
 }
 
@@ -109,6 +115,13 @@ impl Kills {
         verified(&house.report(), &mut self.findings);
     }
 
+    /// Checks a house in which nothing is left to do; the next kill is in another one.
+    pub fn leave(&mut self, house: &House) {
+        self.findings.merge(audit(house, &std::mem::take(&mut self.notebook)));
+        self.delegations += asked(&house.events(&house.scene.session)).len();
+        self.effects += house.scene.effects().len();
+    }
+
     pub fn total(&self) -> u32 {
         self.counts.values().sum()
     }
@@ -121,7 +134,7 @@ impl Kills {
         self.counts.get(&(stage, mode)).copied().unwrap_or_default()
     }
 
-    /// One line per stage, one column per mode.
+    /// One line per stage, one column per mode; then what was found.
     pub fn table(&self) -> String {
         let heads: String = Mode::ALL.iter().map(|mode| format!("{:>12}", mode.name())).collect();
         let line = |stage: &Stage| {
@@ -130,6 +143,15 @@ impl Kills {
             format!("  {:<26}{counts}{:>7}\n", stage.name(), self.at(*stage))
         };
         let lines: String = Stage::ALL.iter().map(line).collect();
-        format!("  {:<26}{heads}{:>7}\n{lines}  {:<74}{:>7}\n", "killed at", "all", "all", self.total())
+        format!(
+            "  {:<26}{heads}{:>7}\n{lines}  {:<74}{:>7}\n{} delegations, {} effects; found afterwards:\n{}",
+            "killed at",
+            "all",
+            "all",
+            self.total(),
+            self.delegations,
+            self.effects,
+            self.findings.table()
+        )
     }
 }
