@@ -46,6 +46,7 @@ use self::{
 };
 use crate::{
     Error,
+    inbox::AtHand,
     kit::Kit,
     signals::Signals,
     tasks,
@@ -85,6 +86,8 @@ struct Agent {
     opening: Option<EventBody>,
     /// When this agent woke.
     awake_since: Timestamp,
+    /// What waited when the session was claimed.
+    at_hand: AtHand,
     /// Whether the boundary lane may hold something that was not taken in.
     has_news: bool,
     clear_asked: bool,
@@ -166,13 +169,13 @@ async fn mourn(world: &Arc<World>, session: &SessionId, error: &Error) {
     world.mention(&session, None, notice);
 }
 
-async fn wake(world: &Arc<World>, claimed: Claimed, signals: &Signals) -> Result<Rested, Error> {
+async fn wake(world: &Arc<World>, mut claimed: Claimed, signals: &Signals) -> Result<Rested, Error> {
     let attempts = claimed.attempts;
     if attempts > 0 {
         // Whoever had the claim before did not give it back.
         tasks::clean_up(world, &claimed.session.id).await?;
     }
-    let left = world.store().take_commands(&claimed.claim).await?;
+    let left = std::mem::take(&mut claimed.commands);
     let mut agent = Agent::new(world.clone(), claimed, signals.clone())?;
     let worked = match recovery::load(&mut agent).await {
         Ok(()) => {
@@ -213,6 +216,7 @@ impl Agent {
             dropped: Vec::new(),
             refusals: 0,
             awake_since: world.now(),
+            at_hand: AtHand::new(claimed.waiting),
             has_news: true,
             clear_asked: false,
             ending: None,

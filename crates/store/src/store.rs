@@ -37,7 +37,8 @@ pub trait Store: Send + Sync {
 
     /// Takes the exclusive right to work on a session until `until`. Granted if nobody holds
     /// it, its lease is over at `now`, or its holder is a dead process of this host. Each
-    /// grant has a higher fence and a new random token.
+    /// grant has a higher fence and a new random token. It brings what the holder would ask for
+    /// next: the commands left for it, and the first messages of each lane, [`looked_at`](crate::looked_at) at most.
     fn claim(
         &self,
         session: &SessionId,

@@ -3,7 +3,7 @@
 //! A message and the mark that it was taken are one commit, so none is taken twice or skipped.
 
 use rooftree_protocol::{EventBody, Lane, Message, Origin, RunId, event::RunMode};
-use rooftree_store::{InboxItem, failpoint};
+use rooftree_store::{InboxItem, failpoint, looked_at};
 
 use super::{Agent, journal::Commit};
 use crate::{Error, inbox};
@@ -117,11 +117,15 @@ pub(super) async fn is_steered(agent: &mut Agent) -> Result<bool, Error> {
 }
 
 /// What waits in a lane. The store may not know yet what was taken a moment ago; we do.
-async fn waiting(agent: &Agent, lane: Lane) -> Result<Vec<InboxItem>, Error> {
+async fn waiting(agent: &mut Agent, lane: Lane) -> Result<Vec<InboxItem>, Error> {
     let taken = agent.history.taken(lane);
+    let mut at_hand = agent.at_hand.take(lane);
     loop {
-        let mut items = inbox::waiting(&agent.world, &agent.session.id, lane).await?;
-        let may_hide_more = items.len() >= inbox::at_most(lane);
+        let mut items = match at_hand.take() {
+            Some(items) => items,
+            None => inbox::waiting(&agent.world, &agent.session.id, lane).await?,
+        };
+        let may_hide_more = items.len() >= looked_at(lane);
         items.retain(|item| item.position > taken);
         if !items.is_empty() || !may_hide_more {
             return Ok(items);
