@@ -1,6 +1,7 @@
 //! All rows, in the order of the table. One file per kind of figure.
 
 pub mod crowd;
+pub mod delegation;
 mod deltas;
 mod journal;
 mod list;
@@ -24,6 +25,7 @@ const GROUPS: &[(&str, Measure)] = &[
     ("posts", posts::measure),
     ("journal", journal::measure),
     ("crowd", crowd::measure),
+    ("delegation", delegation::measure),
     ("deltas", deltas::measure),
     ("list", list::measure),
     ("search", search::measure),
