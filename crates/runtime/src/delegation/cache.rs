@@ -66,7 +66,7 @@ impl Question {
     pub(super) async fn known(&self, caller: &Caller) -> Option<(TaskNote, Arc<RunEnd>)> {
         let kept = caller.world.answers.find(&self.text)?;
         let files = state_of(self.directory.clone()).await?.name;
-        (files == kept.files).then(|| (TaskNote { cached: true, share: None, ..kept.note }, kept.end))
+        (files == kept.files).then_some((TaskNote { cached: true, share: None, ..kept.note }, kept.end))
     }
 
     /// Keeps an answer for the next time. Costs whoever asked no time.
