@@ -33,7 +33,6 @@ type Place = (&'static str, Stage);
 
 const ASKING: Place = ("task.asking:1", Stage::Asked);
 const MODEL: Place = ("model.asked@1:1", Stage::Model);
-const TOOL: [Place; 2] = [("tool.intended@1:1", Stage::Tool), ("tool.returned@1:1", Stage::Tool)];
 const SETTLING: Place = ("run.settling@1:1", Stage::Settling);
 const TELLING: Place = ("reply.telling@1:1", Stage::Returning);
 
@@ -41,7 +40,7 @@ const TELLING: Place = ("reply.telling@1:1", Stage::Returning);
 /// times is given up, so no run is cut off more often than five times.
 fn places(mode: Mode, round: u32) -> Vec<Place> {
     let is_odd = round % 2 == 1;
-    let tool = TOOL[usize::from(is_odd)];
+    let tool = (if is_odd { "tool.returned@1:1" } else { "tool.intended@1:1" }, Stage::Tool);
     match mode {
         Mode::Foreground => vec![ASKING, MODEL, tool, SETTLING, TELLING],
         Mode::Parallel => {
