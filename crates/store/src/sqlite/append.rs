@@ -9,10 +9,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    blobs,
-    claims::Proof,
-    column,
+    blobs, column,
     inbox::{self, Letter},
+    proof::Proof,
     tasks,
 };
 use crate::{Batch, Error, chain, failpoint};

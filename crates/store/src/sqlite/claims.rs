@@ -3,7 +3,7 @@
 use rooftree_protocol::{Lane, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{column, commands, inbox, sessions};
+use super::{column, commands, inbox, proof::Proof, sessions};
 use crate::{Claim, ClaimOutcome, Claimed, Error, Owner, failpoint, looked_at};
 
 /// Who wants to work and until when.
@@ -94,19 +94,6 @@ fn read_owner(row: &Row<'_>) -> Result<Option<Owner>, rusqlite::Error> {
 /// Who holds a session, whether alive or not.
 pub(crate) fn owner(connection: &Connection, id: &SessionId) -> Result<Option<Owner>, Error> {
     Ok(held(connection, id)?.owner)
-}
-
-/// What is needed of a claim inside the writer, where the claim itself cannot go.
-pub(crate) struct Proof {
-    pub(crate) session: SessionId,
-    pub(crate) fence: u64,
-    pub(crate) token: String,
-}
-
-impl From<&Claim> for Proof {
-    fn from(claim: &Claim) -> Self {
-        Self { session: claim.session.clone(), fence: claim.fence, token: claim.token.clone() }
-    }
 }
 
 /// Keeps a claim alive.
