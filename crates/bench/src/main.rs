@@ -9,6 +9,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.split_first() {
         Some((first, rest)) if first == rows::crowd::CHILD => rows::crowd::child(rest),
+        Some((first, rest)) if first == rows::delegation::CHILD => rows::delegation::child(rest),
         _ => Options::parse(&arguments).and_then(|options| measure(&options)),
     };
     match done {

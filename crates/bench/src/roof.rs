@@ -4,17 +4,18 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Result, bail};
 use rooftree_protocol::{
-    Command, Event, EventBody, Origin, Part, PermissionMode, RunStatus, SessionId,
+    AgentDefinition, Command, Event, EventBody, Limits, Origin, Part, PermissionMode, RunStatus, Session,
+    SessionId,
     command::{Address, Delivery, NewSession, Reply},
 };
 use rooftree_providers::{Catalog, Model, catalog::Opener};
 use rooftree_runtime::{
-    Asking, Clock, Definitions, Filter, Handle, Options, Runtime, Subscription, SystemClock,
+    Asking, Clock, Definitions, Filter, Handle, Options, Runtime, Subscription, SystemClock, delegation,
 };
 use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::{Policy, Processes};
 
-use crate::quick_model::QuickModel;
+use crate::quick_model::{Habit, QuickModel};
 
 /// A runtime in a directory.
 pub struct Roof {
@@ -39,9 +40,28 @@ impl Roof {
 
     /// The same with a model that is found another way; the quick one is not asked then.
     pub fn raise_with(directory: &Path, model: Arc<QuickModel>, opener: Opener) -> Result<Self> {
+        Self::start(directory, model, Self::options(directory, opener)?)
+    }
+
+    /// The same with agents that ask each other, as many at once as somebody likes.
+    pub fn raise_family(directory: &Path, opener: Opener) -> Result<Self> {
+        let options = Self::options(directory, opener)?;
+        let many = usize::MAX;
+        let limits =
+            Limits { concurrent_calls: many, children: many, descendants: many, ..Limits::default() };
+        let lead = AgentDefinition { limits, ..AgentDefinition::new("lead") };
+        let options = Options {
+            tools: delegation::tools::added_to(&options.tools),
+            definitions: Definitions::builtin().with(lead).with(AgentDefinition::new("helper")),
+            ..options
+        };
+        Self::start(directory, QuickModel::new(Habit::Read(0)), options)
+    }
+
+    fn options(directory: &Path, opener: Opener) -> Result<Options> {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(directory.join(Self::DATABASE))?);
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
-        let runtime = Runtime::start(Options {
+        Ok(Options {
             store,
             clock: Arc::new(SystemClock),
             catalog: Catalog::default().with("quick", opener),
@@ -66,7 +86,11 @@ impl Roof {
             memory: rooftree_runtime::memory::Shelves::default(),
             naming: Arc::new(|name: &str| name.parse()),
             hooks: rooftree_runtime::Hooks::default(),
-        });
+        })
+    }
+
+    fn start(directory: &Path, model: Arc<QuickModel>, options: Options) -> Result<Self> {
+        let runtime = Runtime::start(options);
         Ok(Self { handle: runtime.handle(), model, runtime, cwd: directory.to_owned() })
     }
 
@@ -92,6 +116,15 @@ impl Roof {
         match self.handle.send(post).await? {
             Reply::Accepted { session, .. } => Ok(session),
             other => bail!("a post was answered with {other:?}"),
+        }
+    }
+
+    /// A session that goes on where another one is.
+    pub async fn fork(&self, session: &SessionId) -> Result<Session> {
+        let fork = Command::Fork { session: session.clone(), at: None, name: None, agent: None };
+        match self.handle.send(fork).await? {
+            Reply::Session(forked) => Ok(*forked),
+            other => bail!("a fork was answered with {other:?}"),
         }
     }
 

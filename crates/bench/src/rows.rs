@@ -2,6 +2,7 @@
 
 pub mod crowd;
 mod definitions;
+pub mod delegation;
 mod deltas;
 mod journal;
 mod list;
@@ -26,6 +27,7 @@ const GROUPS: &[(&str, Measure)] = &[
     ("posts", posts::measure),
     ("journal", journal::measure),
     ("crowd", crowd::measure),
+    ("delegation", delegation::measure),
     ("deltas", deltas::measure),
     ("list", list::measure),
     ("search", search::measure),

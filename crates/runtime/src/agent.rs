@@ -48,6 +48,7 @@ use self::{
 };
 use crate::{
     Error,
+    inbox::AtHand,
     kit::Kit,
     signals::Signals,
     tasks,
@@ -87,6 +88,8 @@ struct Agent {
     opening: Option<EventBody>,
     /// When this agent woke.
     awake_since: Timestamp,
+    /// What waited when the session was claimed.
+    at_hand: AtHand,
     /// Whether the boundary lane may hold something that was not taken in.
     has_news: bool,
     clear_asked: bool,
@@ -168,13 +171,13 @@ async fn mourn(world: &Arc<World>, session: &SessionId, error: &Error) {
     world.mention(&session, None, notice);
 }
 
-async fn wake(world: &Arc<World>, claimed: Claimed, signals: &Signals) -> Result<Rested, Error> {
+async fn wake(world: &Arc<World>, mut claimed: Claimed, signals: &Signals) -> Result<Rested, Error> {
     let attempts = claimed.attempts;
     if attempts > 0 {
         // Whoever had the claim before did not give it back.
         tasks::clean_up(world, &claimed.session.id).await?;
     }
-    let left = world.store().take_commands(&claimed.claim).await?;
+    let left = std::mem::take(&mut claimed.commands);
     let mut agent = Agent::new(world.clone(), claimed, signals.clone())?;
     let worked = match recovery::load(&mut agent).await {
         Ok(()) => {
@@ -215,6 +218,7 @@ impl Agent {
             dropped: Vec::new(),
             refusals: 0,
             awake_since: world.now(),
+            at_hand: AtHand::new(claimed.waiting),
             has_news: true,
             clear_asked: false,
             ending: None,
@@ -370,6 +374,11 @@ impl Agent {
 
     fn run_id(&self) -> Option<RunId> {
         self.history.run().map(|run| run.id.clone())
+    }
+
+    /// How many delegations are above.
+    fn depth(&self) -> u32 {
+        self.mandate.as_ref().map_or(0, |mandate| mandate.depth())
     }
 
     fn model_name(&self) -> String {

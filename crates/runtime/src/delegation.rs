@@ -1,4 +1,4 @@
-//! One session asks another. Every way to ask becomes one [`Request`], and asking is posting.
+//! One session asks another. Every way to ask becomes one request, and asking is posting.
 //!
 //! Everything about a delegation follows from the call that asks: the child's session, its
 //! message and its run have the call's own id under other prefixes. So a call that is made again
@@ -145,6 +145,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     world.store().put_task(row).later();
     let posted = world.store().post(post);
     let _ = world.errands.send(Errand::Wake(asked.session.clone()));
+    rooftree_store::failpoint::reach("task.asking");
     let kept = async {
         opened.await?;
         posted.await

@@ -1,7 +1,7 @@
 //! A session's queue: ordered, stored before it is accepted, read by its agent alone.
 
 use rooftree_protocol::{Lane, Message, MessageId, Origin, Part, SessionId, command::Delivery};
-use rooftree_store::{InboxItem, Post};
+use rooftree_store::{InboxItem, Post, looked_at};
 
 use crate::{Error, world::World};
 
@@ -38,6 +38,25 @@ pub(crate) fn post(world: &World, letter: Letter) -> Post {
 
 /// What waits in a lane, in order, as far as the store knows.
 pub(crate) async fn waiting(world: &World, session: &SessionId, lane: Lane) -> Result<Vec<InboxItem>, Error> {
-    let at_most = if lane == Lane::Mail { 2 } else { 64 };
-    Ok(world.store().waiting(session, lane, at_most).await?)
+    Ok(world.store().waiting(session, lane, looked_at(lane)).await?)
+}
+
+/// What waited when the session was claimed: an agent that has just woken need not ask for it.
+pub(crate) struct AtHand(Vec<(Lane, Vec<InboxItem>)>);
+
+impl AtHand {
+    pub(crate) fn new(waiting: impl IntoIterator<Item = (Lane, Vec<InboxItem>)>) -> Self {
+        Self(waiting.into_iter().collect())
+    }
+
+    /// What waited in a lane. Each lane is told once: later there may be more.
+    pub(crate) fn take(&mut self, lane: Lane) -> Option<Vec<InboxItem>> {
+        let at = self.0.iter().position(|(of, _)| *of == lane)?;
+        Some(self.0.swap_remove(at).1)
+    }
+
+    /// Something new has come.
+    pub(crate) fn forget(&mut self) {
+        self.0.clear();
+    }
 }

@@ -184,6 +184,8 @@ impl Router {
         let closing = self.world.closing.clone();
         while let Some(Some(errand)) = closing.run_until_cancelled(errands.recv()).await {
             match errand {
+                // One that is woken for it finds it when it claims; only one that is awake must look.
+                Errand::Wake(session) if self.rouse(&session) => {}
                 Errand::Wake(session) => self.wake(&session, Signal::Mail),
                 Errand::Cancel(session, run) => self.cancel(session, run).await,
             }

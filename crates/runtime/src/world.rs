@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
     AgentDefinition, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, PermissionMode, Problem,
-    RunId, Session, SessionId, Timestamp, Verifier, event,
+    RunId, Session, SessionId, Timestamp, Verifier, event, event::RunMode,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
@@ -129,7 +129,8 @@ impl World {
         let mut key = format!("{:p}", Arc::as_ptr(&definition));
         if let Some(mandate) = mandate {
             let Mandate { mode, tools, max_turns, max_cost_usd, .. } = mandate;
-            key = format!("{key} {mode:?} {} {max_turns:?} {max_cost_usd:?} {tools:?}", mandate.depth());
+            let (is_fork, depth) = (*mode == RunMode::Fork, mandate.depth());
+            key = format!("{key} {is_fork} {depth} {max_turns:?} {max_cost_usd:?} {tools:?}");
         }
         self.kits.of(&key, || {
             let limits = self.limits(&definition, mandate);

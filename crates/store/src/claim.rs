@@ -1,7 +1,9 @@
 //! The exclusive right to work on a session.
 
-use rooftree_protocol::{Session, SessionId};
+use rooftree_protocol::{Lane, Session, SessionId};
 use serde::{Deserialize, Serialize};
+
+use crate::{CommandRow, InboxItem};
 
 /// Proof that this process, and no other, works on a session.
 ///
@@ -47,4 +49,8 @@ pub struct Claimed {
     pub session: Session,
     /// How many claims in a row, before this one, ended without the run they worked on being settled.
     pub attempts: u32,
+    /// The commands that were left for whoever works on it, oldest first. They are handed out with this.
+    pub commands: Vec<CommandRow>,
+    /// The first messages of each lane that are not taken, in order.
+    pub waiting: [(Lane, Vec<InboxItem>); 2],
 }

@@ -2,11 +2,12 @@
 //!
 //! Only with the cargo feature `failpoints`; without it everything here is empty and costs
 //! nothing. `ROOFTREE_FAILPOINT=name:n` kills the process at the n-th time it reaches the
-//! name, `ROOFTREE_STALL=name:n` makes it say `stalled NAME` on stderr and stand still,
+//! name, `ROOFTREE_STALL=name:n` makes it say `stalled NAME` on stderr and stand still (the
+//! places of an agent that another one asked are called `name@1`, of one below that `name@2`),
 //! `ROOFTREE_NOTES=FILE` makes it write down what cannot be seen from outside,
 //! `ROOFTREE_ROOM=n` lets a database grow by no more than so many pages, and
-//! `ROOFTREE_WITHOUT=fence` or `dedup` switches that guarantee off, so that a harness can
-//! prove it would notice.
+//! `ROOFTREE_WITHOUT=fence`, `dedup`, `told` or `settle` switches that guarantee off, so that
+//! a harness can prove it would notice.
 
 #[cfg(not(feature = "failpoints"))]
 mod armed {
@@ -14,9 +15,13 @@ mod armed {
     #[inline(always)]
     pub fn reach(_name: &str) {}
 
+    /// Says that an agent so many delegations deep is at a named place.
+    #[inline(always)]
+    pub fn reach_at(_name: &str, _depth: u32) {}
+
     /// Writes something down for a harness: not here.
     #[inline(always)]
-    pub fn note(_name: &str, _value: impl FnOnce() -> usize) {}
+    pub fn note(_name: &str, _value: impl FnOnce() -> String) {}
 
     /// By how many pages a database may grow: no limit.
     #[inline(always)]
@@ -26,7 +31,7 @@ mod armed {
 
     /// Whether a guarantee is switched off: never.
     #[inline(always)]
-    pub(crate) fn is_without(_guarantee: &str) -> bool {
+    pub fn is_without(_guarantee: &str) -> bool {
         false
     }
 }
@@ -90,8 +95,13 @@ mod armed {
         }
     }
 
+    /// Says that an agent so many delegations deep is at a named place.
+    pub fn reach_at(name: &str, depth: u32) {
+        if depth == 0 { reach(name) } else { reach(&format!("{name}@{depth}")) }
+    }
+
     /// Writes something down for a harness: a line in a file that outlives the process.
-    pub fn note(name: &str, value: impl FnOnce() -> usize) {
+    pub fn note(name: &str, value: impl FnOnce() -> String) {
         let Some(path) = env::var_os("ROOFTREE_NOTES") else { return };
         let written = OpenOptions::new()
             .create(true)
@@ -109,10 +119,10 @@ mod armed {
     }
 
     /// Whether a guarantee is switched off.
-    pub(crate) fn is_without(guarantee: &str) -> bool {
+    pub fn is_without(guarantee: &str) -> bool {
         ORDERS.without.iter().any(|off| off == guarantee)
     }
 }
 
-pub(crate) use armed::{is_without, room};
-pub use armed::{note, reach};
+pub(crate) use armed::room;
+pub use armed::{is_without, note, reach, reach_at};

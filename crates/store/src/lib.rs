@@ -21,7 +21,7 @@ pub use error::Error;
 pub use pending::Pending;
 pub use records::{
     Batch, CommandRow, InboxItem, NewSessionRow, Post, Posted, RunFilter, RunRow, SearchHit, SessionFilter,
-    SessionPatch, TaskRow, TaskStatus,
+    SessionPatch, TaskRow, TaskStatus, looked_at,
 };
 pub use sqlite::SqliteStore;
 pub use store::Store;

@@ -102,6 +102,12 @@ pub struct InboxItem {
     pub message: Message,
 }
 
+/// How many messages of a lane are looked at together: mail is taken one by one, what waits at a
+/// boundary all at once.
+pub fn looked_at(lane: Lane) -> usize {
+    if lane == Lane::Mail { 2 } else { 64 }
+}
+
 /// One commit of a session's owner.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {

@@ -13,6 +13,7 @@ mod connect;
 mod failure;
 mod inbox;
 mod journal;
+mod proof;
 mod readers;
 mod runs;
 mod schema;
@@ -33,8 +34,9 @@ use tokio::sync::watch;
 use self::{
     append::Sealed,
     changes::Changes,
-    claims::{Proof, Wish},
+    claims::Wish,
     inbox::{Letter, Reach},
+    proof::Proof,
     readers::Readers,
     writer::{Promise, Queue, Writer},
 };

@@ -42,7 +42,8 @@ pub trait Store: Send + Sync {
 
     /// Takes the exclusive right to work on a session until `until`. Granted if nobody holds
     /// it, its lease is over at `now`, or its holder is a dead process of this host. Each
-    /// grant has a higher fence and a new random token.
+    /// grant has a higher fence and a new random token. It brings what the holder would ask for
+    /// next: the commands left for it, and the first messages of each lane, [`looked_at`](crate::looked_at) at most.
     fn claim(
         &self,
         session: &SessionId,
@@ -70,7 +71,7 @@ pub trait Store: Send + Sync {
     /// Takes the commands left for a session, oldest first; each is handed out once.
     fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>>;
 
-    /// Inserts or replaces a task by its id.
+    /// Inserts or replaces a task by its id. One that has ended is not begun again.
     fn put_task(&self, task: TaskRow) -> Pending<()>;
 
     /// Keeps bytes under the name of their content.

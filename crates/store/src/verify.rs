@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// The invariants a stored database is held to: name and sentence, as `docs/durability.md`
-/// lists them. I7 to I9 belong to parts that are not stored here yet.
+/// lists them. I8 and I9 belong to parts that are not stored here yet.
 pub const INVARIANTS: &[(&str, &str)] = &[
     ("I0", "the database file itself is sound"),
     ("I1", "fences never decrease in a journal and never exceed the session's own"),
@@ -12,6 +12,7 @@ pub const INVARIANTS: &[(&str, &str)] = &[
     ("I4", "no idempotency key occurs twice in a session"),
     ("I5", "the hash chain of every journal is unbroken"),
     ("I6", "in a settled run every tool call has exactly one result"),
+    ("I7", "a delegated task has exactly one reply in the inbox of whoever asked if it ended, else none"),
     ("I10", "the events of a journal are numbered without a gap up to its head"),
     (
         "I11",

@@ -80,7 +80,12 @@ pub fn is_listed(scope: &Scope, name: &str) -> bool {
     scope.allow.is_some() && is_named(scope, name)
 }
 
+/// Most scopes are plain names, and there are as many as tools: compiling each would cost a
+/// sub-agent's start ten times what all the rest of it does.
 fn is_match(glob: &str, name: &str) -> bool {
+    if !glob.contains(['*', '?', '[', ']', '{', '}', '\\']) {
+        return glob.to_lowercase() == name;
+    }
     Glob::new(&glob.to_lowercase()).is_ok_and(|glob| glob.compile_matcher().is_match(name))
 }
 

@@ -27,7 +27,7 @@ pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
 }
 
 /// A session that has worked until its journal had so many events; says the last one's number.
-fn grown(directory: &Path, events: u64) -> Result<(SessionId, u64)> {
+pub(super) fn grown(directory: &Path, events: u64) -> Result<(SessionId, u64)> {
     Files::plant(directory)?;
     let waiting = machine::one_thread()?;
     waiting.block_on(async {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rooftree_protocol::{CallId, Event, EventBody, Message, MessageId, Outcome, RunStatus};
+use rooftree_store::verify::Report;
 
 use crate::{
     notebook::Notebook,
@@ -14,7 +15,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Findings(BTreeMap<&'static str, Vec<String>>);
 
-const PROMISES: [&str; 8] = [
+const PROMISES: [&str; 11] = [
     "accepted messages lost",
     "messages handled twice",
     "stored model replies asked again",
@@ -22,11 +23,14 @@ const PROMISES: [&str; 8] = [
     "calls done without their effect",
     "tool calls without exactly one result",
     "runs that did not complete",
+    "results that never arrived",
+    "results that arrived twice",
+    "delegations begun twice",
     "violations found by verify",
 ];
 
 impl Findings {
-    fn add(&mut self, promise: &'static str, what: impl Into<String>) {
+    pub fn add(&mut self, promise: &'static str, what: impl Into<String>) {
         self.0.entry(promise).or_default().push(what.into());
     }
 
@@ -60,18 +64,18 @@ pub fn audit(scene: &Scene, accepted: &[Accepted], notebook: &Notebook) -> Findi
     let sight = scene.look();
     let mut findings = Findings::default();
     messages(&sight, accepted, &mut findings);
-    calls(&sight, &mut findings);
+    calls(&sight.events, &mut findings);
     effects(&sight, &scene.effects(), &mut findings);
     for what in notebook.asked_again(scene) {
         findings.add("stored model replies asked again", what);
     }
-    verified(&sight, &mut findings);
+    verified(&sight.report, &mut findings);
     findings
 }
 
 /// What `verify` says; holds at any moment.
-pub fn verified(sight: &Sight, findings: &mut Findings) {
-    for violation in &sight.report.violations {
+pub fn verified(report: &Report, findings: &mut Findings) {
+    for violation in &report.violations {
         findings.add("violations found by verify", format!("{violation:?}"));
     }
 }
@@ -119,9 +123,9 @@ fn messages(sight: &Sight, accepted: &[Accepted], findings: &mut Findings) {
 }
 
 /// Each call of each reply has exactly one result, and each result a call.
-fn calls(sight: &Sight, findings: &mut Findings) {
+pub fn calls(events: &[Event], findings: &mut Findings) {
     let mut results: HashMap<CallId, i32> = HashMap::new();
-    for event in &sight.events {
+    for event in events {
         match &event.body {
             EventBody::MessageCompleted(reply) => {
                 reply.calls().for_each(|call| *results.entry(call.id.clone()).or_default() += 0);

@@ -8,6 +8,7 @@
 mod audit;
 mod commits;
 mod controls;
+mod delegation;
 mod full_disk;
 mod kills;
 mod notebook;

@@ -32,7 +32,7 @@ impl Tally {
         let sight = scene.look();
         *self.kills.entry((window::of(&sight), aim)).or_default() += 1;
         self.notebook.mark(scene, &sight);
-        verified(&sight, &mut self.findings);
+        verified(&sight.report, &mut self.findings);
     }
 
     pub fn total(&self) -> u32 {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use rooftree_protocol::EventBody;
+use rooftree_protocol::{Event, EventBody};
 
 use crate::scene::Sight;
 
@@ -51,10 +51,16 @@ impl Window {
 
 /// The window the disk is in.
 pub fn of(sight: &Sight) -> Window {
-    let started = sight.events.iter().rposition(|event| event.body.name() == "run.started");
-    let open = started.and_then(|at| sight.events.get(at..)).unwrap_or_default();
-    if open.is_empty() || open.iter().any(|event| event.body.name() == "run.completed") {
-        return if sight.waiting.is_empty() { Window::Rest } else { Window::AcceptToTake };
+    let at_rest = if sight.waiting.is_empty() { Window::Rest } else { Window::AcceptToTake };
+    of_run(&sight.events).unwrap_or(at_rest)
+}
+
+/// The window the open run of a journal is in; none if none is open.
+pub fn of_run(events: &[Event]) -> Option<Window> {
+    let started = events.iter().rposition(|event| event.body.name() == "run.started")?;
+    let open = events.get(started..).unwrap_or_default();
+    if open.iter().any(|event| event.body.name() == "run.completed") {
+        return None;
     }
     let (mut calls, mut begun) = (HashSet::new(), HashSet::new());
     let mut answered = false;
@@ -74,10 +80,10 @@ pub fn of(sight: &Sight) -> Window {
             _ => {}
         }
     }
-    match (answered, calls.is_empty(), begun.is_empty()) {
+    Some(match (answered, calls.is_empty(), begun.is_empty()) {
         (true, ..) => Window::ReplyToSettle,
         (_, true, _) => Window::ModelCall,
         (_, false, true) => Window::ReplyToIntent,
         (_, false, false) => Window::IntentToResult,
-    }
+    })
 }

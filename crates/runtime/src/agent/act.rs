@@ -213,7 +213,7 @@ async fn run_batch(agent: &mut Agent, batch: Vec<Prepared>) -> Result<Option<End
         // The intent must be on disk before anything happens that cannot be repeated.
         agent.journal.barrier().await?;
     }
-    rooftree_store::failpoint::reach("tool.intended");
+    rooftree_store::failpoint::reach_at("tool.intended", agent.depth());
     let stop = CancellationToken::new();
     let mut running: FuturesUnordered<Running> =
         batch.into_iter().map(|one| start(agent, one, &stop)).collect();

@@ -109,9 +109,9 @@ pub(super) async fn answer(
     request: Request,
     audience: Audience,
 ) -> Result<Attempt, Error> {
-    rooftree_store::failpoint::note("asked", || replies_in(&request));
+    rooftree_store::failpoint::note("asked", || format!("{} {}", replies_in(&request), agent.session.id));
     let mut stream = model.provider.stream(request);
-    rooftree_store::failpoint::reach("model.asked");
+    rooftree_store::failpoint::reach_at("model.asked", agent.depth());
     let mut interruption = agent.interruption();
     let mut said = String::new();
     loop {

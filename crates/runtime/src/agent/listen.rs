@@ -47,7 +47,10 @@ impl Agent {
 
     pub(super) fn heed_signal(&mut self, signal: Signal) -> Result<Option<End>, Error> {
         match signal {
-            Signal::Mail => self.has_news = true,
+            Signal::Mail => {
+                self.has_news = true;
+                self.at_hand.forget();
+            }
             Signal::Cancel(None) => return Ok(Some(End::Cancelled)),
             Signal::Cancel(Some(run)) if self.run_id().as_ref() == Some(&run) => {
                 return Ok(Some(End::Cancelled));

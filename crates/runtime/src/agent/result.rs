@@ -14,7 +14,7 @@ pub(super) fn keep(
     since: Timestamp,
     instead: Option<Outcome>,
 ) {
-    rooftree_store::failpoint::reach("tool.returned");
+    rooftree_store::failpoint::reach_at("tool.returned", agent.depth());
     let outcome = instead.unwrap_or_else(|| output.failure.map_or(Outcome::Done, Outcome::Failed));
     let mut blobs = Vec::new();
     let mut full = None;
@@ -51,7 +51,7 @@ pub(super) fn keep(
     agent.append(Commit { bodies, blobs, run: agent.run_id(), ..Commit::default() });
     // Its answer is in the inbox too, and is to be taken from there.
     agent.has_news |= told;
-    rooftree_store::failpoint::reach("tool.answered");
+    rooftree_store::failpoint::reach_at("tool.answered", agent.depth());
 }
 
 /// A text a model should not read in one go: head and tail stay, the whole goes into a blob.

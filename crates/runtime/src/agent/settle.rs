@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rooftree_protocol::{
     EventBody, Lane, Mandate, Message, MessageId, Origin, Part, RunId, RunStatus, ToolCall, event::RunEnd,
 };
-use rooftree_store::Post;
+use rooftree_store::{Post, failpoint};
 
 use super::{Agent, call::leave, journal::Commit, limits, limits::End, take::shortened, task};
 use crate::{Error, world::Errand};
@@ -18,7 +18,7 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
     leave(agent, open, "[cancelled] the run ended before this call was made");
     let copy = task::changes(agent.mandate.as_deref()).await;
     let Some(run) = agent.history.run() else { return Ok(()) };
-    rooftree_store::failpoint::reach("run.settling");
+    failpoint::reach_at("run.settling", agent.depth());
     let mail = run.mail;
     let mut bodies: Vec<EventBody> = limits::tool_limit_notice(&end, &agent.history).into_iter().collect();
     let duration = agent.world.now().since(run.started_at);
@@ -43,7 +43,7 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
     let id = run.id.clone();
     let snippet = (!summary.text.is_empty()).then(|| shortened(&summary.text, 120));
     bodies.push(EventBody::RunCompleted(summary));
-    let commit = Commit {
+    let mut commit = Commit {
         bodies,
         done: mail.map(|position| (Lane::Mail, position)).into_iter().collect(),
         run: agent.run_id(),
@@ -54,9 +54,12 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
         ..Commit::default()
     };
     let left_running = (status == RunStatus::Cancelled).then(|| agent.history.tasks().to_vec());
+    let apart = if failpoint::is_without("settle") { std::mem::take(&mut commit.posts) } else { Vec::new() };
     agent.append(commit);
     agent.journal.barrier().await?;
     if let Some((mandate, end)) = told {
+        failpoint::reach_at("reply.telling", agent.depth());
+        apart.into_iter().for_each(|post| agent.world.store().post(post).later());
         agent.world.replies.tell(&id, &end);
         let _ = agent.world.errands.send(Errand::Wake(mandate.parent.session));
     }

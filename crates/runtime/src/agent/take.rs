@@ -3,7 +3,7 @@
 //! A message and the mark that it was taken are one commit, so none is taken twice or skipped.
 
 use rooftree_protocol::{EventBody, Lane, Message, Origin, RunId, event::RunMode};
-use rooftree_store::InboxItem;
+use rooftree_store::{InboxItem, failpoint, looked_at};
 
 use super::{Agent, journal::Commit};
 use crate::{Error, inbox};
@@ -35,7 +35,7 @@ fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(), Error
         message: item.message.id.clone(),
         model: agent.model_name(),
         title: titled(&item.message),
-        depth: agent.mandate.as_ref().map_or(0, |mandate| mandate.depth()),
+        depth: agent.depth(),
         parent: agent.mandate.as_ref().map(|mandate| mandate.parent.clone()),
     };
     let mut commit = Commit { run: Some(run.clone()), opens: Some(Some(run)), ..Commit::default() };
@@ -47,25 +47,29 @@ fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(), Error
     }
     // Whatever else waits at the boundary belongs into this run.
     agent.has_news = true;
-    rooftree_store::failpoint::reach("mail.taking");
+    failpoint::reach_at("mail.taking", agent.depth());
     agent.append(commit);
     Ok(())
 }
 
 /// Whether the conversation has this already: a call has told how the task ended.
 fn is_told(agent: &Agent, item: &InboxItem) -> bool {
-    matches!(&item.message.origin, Origin::Task { task, .. } if agent.history.is_told(task))
+    let is_known = |task| agent.history.is_told(task) && !failpoint::is_without("told");
+    matches!(&item.message.origin, Origin::Task { task, .. } if is_known(task))
 }
 
 /// Takes what has been told already, as far as nothing else is before it. Never starts a run.
+/// Says whether there was anything: there may be more than was looked at.
 fn put_aside(agent: &mut Agent, items: &[InboxItem]) -> bool {
     let told: Vec<&InboxItem> = items.iter().take_while(|item| is_told(agent, item)).collect();
-    if !told.is_empty() {
-        let places: Vec<(Lane, u64)> = told.iter().map(|item| (item.lane, item.position)).collect();
-        let bodies = told.into_iter().map(|item| entering(agent, item)).collect();
-        agent.append(Commit { bodies, taken: places.clone(), done: places, ..Commit::default() });
+    if told.is_empty() {
+        return false;
     }
-    false
+    let places: Vec<(Lane, u64)> = told.iter().map(|item| (item.lane, item.position)).collect();
+    let bodies = told.into_iter().map(|item| entering(agent, item)).collect();
+    failpoint::reach_at("reply.taking", agent.depth());
+    agent.append(Commit { bodies, taken: places.clone(), done: places, ..Commit::default() });
+    true
 }
 
 /// At a turn boundary: takes in what has come for it since the last one.
@@ -84,6 +88,9 @@ pub(super) async fn take_in(agent: &mut Agent) -> Result<(), Error> {
     if items.is_empty() {
         return Ok(());
     }
+    // Where there was something there may be more than was looked at.
+    agent.has_news = true;
+    failpoint::reach_at("reply.taking", agent.depth());
     let places: Vec<(Lane, u64)> = items.iter().map(|item| (item.lane, item.position)).collect();
     let commit = Commit {
         bodies: items.iter().map(|item| entering(agent, item)).collect(),
@@ -110,11 +117,22 @@ pub(super) async fn is_steered(agent: &mut Agent) -> Result<bool, Error> {
 }
 
 /// What waits in a lane. The store may not know yet what was taken a moment ago; we do.
-async fn waiting(agent: &Agent, lane: Lane) -> Result<Vec<InboxItem>, Error> {
+async fn waiting(agent: &mut Agent, lane: Lane) -> Result<Vec<InboxItem>, Error> {
     let taken = agent.history.taken(lane);
-    let mut items = inbox::waiting(&agent.world, &agent.session.id, lane).await?;
-    items.retain(|item| item.position > taken);
-    Ok(items)
+    let mut at_hand = agent.at_hand.take(lane);
+    loop {
+        let mut items = match at_hand.take() {
+            Some(items) => items,
+            None => inbox::waiting(&agent.world, &agent.session.id, lane).await?,
+        };
+        let may_hide_more = items.len() >= looked_at(lane);
+        items.retain(|item| item.position > taken);
+        if !items.is_empty() || !may_hide_more {
+            return Ok(items);
+        }
+        // All of these are ours already. What is behind them shows once the disk has that.
+        agent.journal.barrier().await?;
+    }
 }
 
 fn entering(agent: &Agent, item: &InboxItem) -> EventBody {

@@ -13,7 +13,23 @@ list![
     whoever_lost_the_claim_can_change_nothing,
     the_right_number_with_another_token_is_refused,
     attempts_count_claims_that_did_not_settle_their_run,
+    a_claim_brings_the_commands_left_and_what_waits,
 ];
+
+async fn a_claim_brings_the_commands_left_and_what_waits(store: Shelf) {
+    let id = open(&store, 1).await;
+    for number in 1..=3 {
+        store.post(post(&id, Lane::Mail, number)).await.unwrap();
+        store.post(post(&id, Lane::Boundary, number + 10)).await.unwrap();
+    }
+    store.put_command(&id, Command::Clear { session: id.clone() }, NOW).await.unwrap();
+    let claimed = claim_until(&store, &id, NOW, minute()).await;
+    assert_eq!(claimed.commands.len(), 1);
+    assert!(store.take_commands(&claimed.claim).await.unwrap().is_empty(), "each is handed out once");
+    let places =
+        claimed.waiting.map(|(lane, items)| (lane, items.iter().map(|item| item.position).collect()));
+    assert_eq!(places, [(Lane::Mail, vec![1, 2]), (Lane::Boundary, vec![1, 2, 3])]);
+}
 
 async fn a_session_has_one_owner_at_a_time(store: Shelf) {
     let id = open(&store, 1).await;
@@ -72,7 +88,8 @@ async fn whoever_lost_the_claim_can_change_nothing(store: Shelf) {
     let old = claim(&store, &id).await;
     append_notices(&store, &old, 1, 1).await;
     store.put_command(&id, Command::Cancel { session: id.clone(), run: None }, NOW).await.unwrap();
-    let new = claim_until(&store, &id, minute(), Timestamp(NOW.0 + 120_000)).await.claim;
+    let claimed = claim_until(&store, &id, minute(), Timestamp(NOW.0 + 120_000)).await;
+    let (new, commands) = (claimed.claim, claimed.commands);
     let other = open(&store, 2).await;
     let late = Batch {
         posts: vec![post(&other, Lane::Mail, 1)],
@@ -85,7 +102,7 @@ async fn whoever_lost_the_claim_can_change_nothing(store: Shelf) {
     assert!(matches!(store.take_commands(&old).await, Err(Error::Fenced)));
     assert!(matches!(store.release(old).await, Err(Error::Fenced)));
     assert!(store.waiting(&other, Lane::Mail, 1).await.unwrap().is_empty());
-    assert_eq!(store.take_commands(&new).await.unwrap().len(), 1);
+    assert_eq!(commands.len(), 1, "they go to whoever has the claim");
     append_notices(&store, &new, 2, 2).await;
     let texts: Vec<_> = notices(&store, &id).await.into_iter().map(|(_, _, text)| text).collect();
     assert_eq!(texts, ["notice 1", "notice 2"]);

@@ -7,7 +7,7 @@ use crate::{Batch, SessionPatch, TaskRow, TaskStatus};
 
 list![
     commands_are_handed_out_once_and_oldest_first,
-    a_task_is_replaced_by_its_id_and_listed_newest_first,
+    a_task_is_replaced_by_its_id_until_it_has_ended_and_listed_newest_first,
     bytes_are_kept_under_the_name_of_their_content,
     search_finds_words_of_messages_in_any_form,
     no_search_words_are_an_error,
@@ -33,7 +33,7 @@ async fn commands_are_handed_out_once_and_oldest_first(store: Shelf) {
     assert!(store.put_command(&session_id(404), Command::Clear { session: id }, NOW).await.is_err());
 }
 
-async fn a_task_is_replaced_by_its_id_and_listed_newest_first(store: Shelf) {
+async fn a_task_is_replaced_by_its_id_until_it_has_ended_and_listed_newest_first(store: Shelf) {
     let (one, two) = (open(&store, 1).await, open(&store, 2).await);
     let task = |id: &str, session, at: i64| TaskRow {
         id: id.into(),
@@ -62,6 +62,8 @@ async fn a_task_is_replaced_by_its_id_and_listed_newest_first(store: Shelf) {
         ..old
     };
     store.put_task(ended.clone()).await.unwrap();
+    let again = TaskRow { status: TaskStatus::Running, ended_at: None, ..ended.clone() };
+    store.put_task(again).await.unwrap();
     assert_eq!(store.tasks(Some(&one)).await.unwrap(), [new.clone(), ended.clone()]);
     assert_eq!(store.task("prc_a").await.unwrap().as_ref(), Some(&ended));
     assert_eq!(store.task("prc_none").await.unwrap(), None);

@@ -9,10 +9,9 @@ use rooftree_protocol::{BlobId, Event, EventBody, Lane, MessageId, RunId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
-    blobs,
-    claims::Proof,
-    column,
+    blobs, column,
     inbox::{self, Letter, Reach},
+    proof::Proof,
     spelled::Spelled,
     tasks,
 };

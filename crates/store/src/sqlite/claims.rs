@@ -1,10 +1,10 @@
 //! Claims: who may work on a session, until when, and whether they still live.
 
-use rooftree_protocol::{SessionId, Timestamp};
+use rooftree_protocol::{Lane, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{column, sessions};
-use crate::{Claim, ClaimOutcome, Claimed, Error, Owner, failpoint};
+use super::{column, commands, inbox, proof::Proof, sessions};
+use crate::{Claim, ClaimOutcome, Claimed, Error, Owner, failpoint, looked_at};
 
 /// Who wants to work and until when.
 pub(crate) struct Wish<'a> {
@@ -50,10 +50,14 @@ pub(crate) fn claim(connection: &Connection, id: &SessionId, wish: &Wish<'_>) ->
             ],
             |row| row.get(0),
         )?;
+    let claim = Claim { session: id.clone(), fence, token };
+    let waiting = |lane| Ok::<_, Error>((lane, inbox::waiting(connection, id, lane, looked_at(lane))?));
     Ok(ClaimOutcome::Granted(Claimed {
-        claim: Claim { session: id.clone(), fence, token },
         session: sessions::needed(connection, id)?,
         attempts: held.attempts,
+        commands: commands::take(connection, &Proof::from(&claim))?,
+        waiting: [waiting(Lane::Mail)?, waiting(Lane::Boundary)?],
+        claim,
     }))
 }
 
@@ -90,19 +94,6 @@ fn read_owner(row: &Row<'_>) -> Result<Option<Owner>, rusqlite::Error> {
 /// Who holds a session, whether alive or not.
 pub(crate) fn owner(connection: &Connection, id: &SessionId) -> Result<Option<Owner>, Error> {
     Ok(held(connection, id)?.owner)
-}
-
-/// What is needed of a claim inside the writer, where the claim itself cannot go.
-pub(crate) struct Proof {
-    pub(crate) session: SessionId,
-    pub(crate) fence: u64,
-    pub(crate) token: String,
-}
-
-impl From<&Claim> for Proof {
-    fn from(claim: &Claim) -> Self {
-        Self { session: claim.session.clone(), fence: claim.fence, token: claim.token.clone() }
-    }
 }
 
 /// Keeps a claim alive.

@@ -3,7 +3,7 @@
 use rooftree_protocol::{Command, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{claims::Proof, column, sessions};
+use super::{column, proof::Proof, sessions};
 use crate::{CommandRow, Error};
 
 /// Leaves a command.

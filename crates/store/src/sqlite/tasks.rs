@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::{column, sessions};
 use crate::{Error, TaskRow, TaskStatus};
 
-/// Inserts or replaces a task.
+/// Inserts or replaces a task. One that has ended stays so: whoever asks for it again after a
+/// crash says that it runs, not knowing better.
 pub(crate) fn put(connection: &Connection, task: &TaskRow) -> Result<(), Error> {
     let (number, _) = sessions::place(connection, &task.session)?;
     connection
@@ -18,7 +19,8 @@ pub(crate) fn put(connection: &Connection, task: &TaskRow) -> Result<(), Error> 
              ON CONFLICT (id) DO UPDATE SET session = excluded.session, kind = excluded.kind, title = excluded.title,
                  status = excluded.status, group_id = excluded.group_id, group_started = excluded.group_started,
                  detail = excluded.detail, started_at = excluded.started_at, ended_at = excluded.ended_at,
-                 child = excluded.child, data = excluded.data",
+                 child = excluded.child, data = excluded.data
+             WHERE task.ended_at IS NULL OR excluded.ended_at IS NOT NULL",
         )?
         .execute(params![
             task.id,

@@ -6,6 +6,7 @@
 mod inboxes;
 mod journals;
 mod runs;
+mod tasks;
 
 use rooftree_protocol::SessionId;
 use rusqlite::{Connection, Row};
@@ -55,6 +56,7 @@ pub(crate) fn verify(connection: &Connection) -> Result<Report, Error> {
         }
     }
     inboxes::keys(&moment, &mut report)?;
+    tasks::check(&moment, &mut report)?;
     let blobs = blobs(&moment, &mut report)?;
     let counted = [("sessions", sessions), ("events", events), ("inbox items", items), ("blobs", blobs)];
     report.counted = counted.map(|(kind, count)| (kind.to_owned(), count)).to_vec();

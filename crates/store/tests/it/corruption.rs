@@ -17,6 +17,7 @@ async fn broken_by(sql: &str) -> Vec<String> {
     let claim = scene::claim(&store, &session_id(1)).await;
     conversation(&store, &claim, 2, 5).await;
     store.put_blob(b"bytes".to_vec()).await.unwrap();
+    store.put_task(scene::delegated(1)).await.unwrap();
     store.search("oak", 1).await.unwrap();
     assert_sound(&store).await;
     drop(store);
@@ -56,6 +57,7 @@ async fn every_invariant_is_missed_when_it_is_broken() {
         ("I5", "UPDATE session SET head_hash = x'00'"),
         ("I6", "DELETE FROM journal WHERE type = 'tool.completed' AND seq = 4"),
         ("I6", "UPDATE journal SET data = json_set(data, '$.call', 'call_other') WHERE seq = 4"),
+        ("I7", "UPDATE task SET ended_at = 1"),
         ("I10", "DELETE FROM journal WHERE seq = 10"),
         ("I10", "UPDATE journal SET seq = 11 WHERE seq = 10"),
         ("I11", "UPDATE session SET run = 'run_ghost'"),

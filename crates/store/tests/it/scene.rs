@@ -10,7 +10,9 @@ use rooftree_protocol::{
     Timestamp, ToolCall, Usage,
     event::{ReplyPart, ReplyRecord, RunEnd, RunMode, StopReason, ToolRecord, VERSION},
 };
-use rooftree_store::{Batch, Claim, ClaimOutcome, NewSessionRow, Owner, Post, SqliteStore, Store};
+use rooftree_store::{
+    Batch, Claim, ClaimOutcome, NewSessionRow, Owner, Post, SqliteStore, Store, TaskRow, TaskStatus,
+};
 use tempfile::TempDir;
 
 pub const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -32,6 +34,23 @@ pub async fn open(store: &SqliteStore, number: u128) -> SessionId {
         at: NOW,
     };
     Store::open(store, new).await.unwrap().id
+}
+
+/// A task that this session has given to another one, which is at work.
+pub fn delegated(session: u128) -> TaskRow {
+    TaskRow {
+        id: "run_delegated".into(),
+        session: session_id(session),
+        kind: "agent".into(),
+        title: "dig".into(),
+        status: TaskStatus::Running,
+        process_group: None,
+        detail: String::new(),
+        started_at: NOW,
+        ended_at: None,
+        child: None,
+        data: serde_json::Map::new(),
+    }
 }
 
 pub fn post(session: &SessionId, key: &str, text: &str) -> Post {

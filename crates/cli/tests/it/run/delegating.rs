@@ -72,9 +72,9 @@ fn each_agent_has_a_line_when_it_begins_and_one_when_it_ends() {
     let done = Desk::new(TWO).run(&["go"]);
     assert_eq!((done.code, done.out.as_str()), (0, "Both are back.\n"));
     for line in [
-        "◌ lead scripted/script.toml  list this place",
+        "◌ lead scripted/script.toml  List",
         "✓ lead scripted/script.toml  2 turns · 1 tool · ",
-        "◌ lead scripted/script.toml  break something",
+        "◌ lead scripted/script.toml  Break",
         "✗ lead scripted/script.toml  failed: the provider refused the request: no such thing",
         "✓ 2 agents · 3 tools · ",
         "trace: rooftree runs trace ",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rooftree_protocol::{Effect, EventBody, RunStatus, event::RunMode};
+use rooftree_protocol::{AgentDefinition, Effect, EventBody, Limits, RunStatus, event::RunMode};
 use rooftree_providers::scripted::{FaultKind, call, fail, say};
 use rooftree_testkit::Probe;
 use rooftree_tools::Toolset;
@@ -166,5 +166,26 @@ async fn a_wait_that_takes_too_long_goes_on_in_background_and_is_told_later() {
     keeper.open(1);
     let second = house.finished_runs(&session, 2).await;
     assert!(second.text.contains("at last"), "{}", second.text);
+    house.verify().await;
+}
+
+#[tokio::test]
+async fn more_results_than_are_looked_at_together_are_all_put_aside() {
+    const MANY: usize = 150;
+    let limits = Limits { concurrent_calls: MANY, children: MANY, descendants: MANY, ..Limits::default() };
+    let asked = (0..MANY).map(|number| task("helper", &format!("part {number}")));
+    let house =
+        plan([say("").agent("lead").calls(asked), say("all").agent("lead"), say("mine").agent("helper")])
+            .agent(AgentDefinition { limits, ..AgentDefinition::new("lead") })
+            .build();
+    let session = house.post("go").await;
+    assert_eq!(house.finished(&session).await.text, "all");
+    let put_aside = |events: &[rooftree_protocol::Event]| {
+        events.iter().filter(|event| matches!(event.body, EventBody::InboxDelivered { .. })).count()
+    };
+    while put_aside(&house.events(&session).await) < MANY {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(house.recover().await, 0, "nothing is unfinished");
     house.verify().await;
 }

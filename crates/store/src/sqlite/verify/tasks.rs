@@ -1,0 +1,21 @@
+//! Delegated tasks: whoever asked has been told of every end, once.
+
+use rusqlite::Connection;
+
+use crate::{Error, verify::Report};
+
+/// The end of a task and the reply to whoever asked are one commit, so one is never without the other.
+pub(super) fn check(connection: &Connection, report: &mut Report) -> Result<(), Error> {
+    let mut statement = connection.prepare(
+        "SELECT t.id, t.ended_at IS NOT NULL AS ended, count(i.key) AS replies
+         FROM task t LEFT JOIN inbox i ON i.session = t.session AND i.key = 'task:' || t.id
+         WHERE t.kind = 'agent' GROUP BY t.number HAVING replies <> ended",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (task, has_ended, replies): (String, bool, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let state = if has_ended { "has ended" } else { "is at work" };
+        report.violated("I7", task, format!("{state}, and whoever asked has {replies} replies"));
+    }
+    Ok(())
+}
