@@ -1,5 +1,6 @@
 //! Checks that everything is in order, and says what to do about what is not.
 
+mod agents;
 mod check;
 mod database;
 mod external_agents;
@@ -46,6 +47,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     checks.extend(database::checks(environment).await);
     checks.extend(models::checks(environment));
     checks.extend(providers::checks(environment, arguments.online).await);
+    checks.extend(agents::checks(environment));
     let text = if arguments.json {
         output::json_page(&page::Summary::of(&checks))?
     } else {

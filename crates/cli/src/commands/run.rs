@@ -69,7 +69,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
     /// Time before the run is ended, e.g. 90s or 10m
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = some_time)]
     pub timeout: Option<Duration>,
     /// US dollars the run may cost, as far as prices are known
     #[arg(long, value_name = "USD", value_parser = dollars)]
@@ -261,6 +261,15 @@ fn known(typed: &[Rule]) -> Result<Vec<Rule>, Problem> {
 fn permission_mode(text: &str) -> Result<PermissionMode, String> {
     let modes = ["plan", "ask", "accept-edits", "auto", "bypass"];
     serde_json::from_value(text.into()).map_err(|_| format!("choose one of {}", modes.join(", ")))
+}
+
+fn some_time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if time.is_zero() {
+        Err("it cannot be no time at all; leave it out for no limit".into())
+    } else {
+        Ok(time)
+    }
 }
 
 fn dollars(text: &str) -> Result<f64, String> {

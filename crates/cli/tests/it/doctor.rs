@@ -33,6 +33,7 @@ fn a_report_for_programs_has_every_check() {
         "space",
         "writing",
         "providers",
+        "agents",
         "unfinished",
         "owners",
     ] {
@@ -124,4 +125,17 @@ fn verify_works_while_others_write() {
         assert!(writer.wait().unwrap().success());
     }
     house.is_sound();
+}
+
+#[test]
+fn agents_are_counted_and_one_that_cannot_be_used_is_a_failure() {
+    let house = House::new();
+    let agents = house.path().join("agents");
+    fs::create_dir_all(&agents).unwrap();
+    let report = house.rooftree(&["doctor", "--json"]).json();
+    assert!(check(&report, "agents")["words"].as_str().unwrap().contains("0 user"), "{report}");
+    fs::write(agents.join("scout.md"), "---\ntools: [Grepp]\n---\nYou look.\n").unwrap();
+    let done = house.rooftree(&["doctor"]);
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(done.out.contains("Grepp"), "{done:?}");
 }

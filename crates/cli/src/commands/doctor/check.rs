@@ -26,6 +26,7 @@ pub enum Group {
     Storage,
     Models,
     Providers,
+    Agents,
     Sessions,
 }
 

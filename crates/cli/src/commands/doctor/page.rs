@@ -10,11 +10,12 @@ use crate::{
     wording::wrapped,
 };
 
-const GROUPS: [(Group, &str); 5] = [
+const GROUPS: [(Group, &str); 6] = [
     (Group::Environment, "Environment"),
     (Group::Storage, "Storage"),
     (Group::Models, "Models"),
     (Group::Providers, "Providers"),
+    (Group::Agents, "Agents"),
     (Group::Sessions, "Sessions"),
 ];
 

@@ -1,7 +1,7 @@
 //! Finds messages and replies that contain words, the best first.
 
 use clap::Args;
-use rooftree_protocol::Problem;
+use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_store::SearchHit;
 use serde::Serialize;
 
@@ -64,6 +64,10 @@ impl From<SearchHit> for Hit {
 /// Prints the places. The search reads on in the journal first, so it opens the store to write.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let words = arguments.words.join(" ");
+    if words.trim().is_empty() {
+        return Err(Problem::new(ErrorCode::InvalidArguments, "there are no words to look for")
+            .fix("rooftree sessions search WORDS; rooftree sessions list shows all"));
+    }
     let hits: Vec<Hit> = if environment.database.exists() {
         let found = environment.store()?.search(&words, arguments.limit.into()).await.map_err(in_words)?;
         found.into_iter().map(Hit::from).collect()

@@ -161,3 +161,10 @@ fn a_reader_who_goes_away_is_no_error() {
         assert!(output.status.success() && err.is_empty(), "{action}: {:?} {err}", output.status);
     }
 }
+
+#[test]
+fn a_search_for_nothing_is_refused() {
+    let house = House::new();
+    let why = house.rooftree(&["sessions", "search", " "]).ended(2);
+    assert!(why.contains("no words to look for"), "{why}");
+}
