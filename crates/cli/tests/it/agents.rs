@@ -136,3 +136,19 @@ fn an_agent_is_shown_as_it_is_as_it_works_and_as_its_model_reads_it() {
     let row = shop.rooftree(&["agents", "show", "reviewer", "--effective", "-o", "json"]).json();
     assert_eq!(row["asks"], serde_json::json!(["explore"]));
 }
+
+#[test]
+fn what_a_program_as_model_cannot_be_held_to_is_said() {
+    let shop = Shop::new()
+        .with(
+            "agents/wild.md",
+            "---\ndescription: Wild\nmodel: codex-cli/gpt\ntools: [Read]\n---\nYou act.\n",
+        )
+        .with("agents/tame.md", "---\ndescription: Tame\nmodel: openai/gpt\ntools: [Read]\n---\nYou act.\n");
+    let wild = shop.rooftree(&["agents", "show", "wild", "--effective", "-o", "json"]).json();
+    assert!(!wild["unenforced"].as_array().unwrap().is_empty(), "{wild}");
+    let text = shop.rooftree(&["agents", "show", "wild", "--effective"]).well();
+    assert!(text.contains("not enforced  "), "{text}");
+    let tame = shop.rooftree(&["agents", "show", "tame", "--effective", "-o", "json"]).json();
+    assert_eq!(tame["unenforced"], serde_json::json!([]));
+}

@@ -3,8 +3,9 @@
 use std::{fmt::Write, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, Limits, Scope};
+use rooftree_providers::{Rules, Workplace};
 use rooftree_runtime::{Clock, Definitions, SystemClock, peers};
-use rooftree_tools::{Processes, SemanticSearch, Tool, Toolset};
+use rooftree_tools::{Processes, Rule, SemanticSearch, Tool, Toolset};
 use serde::Serialize;
 
 use super::Here;
@@ -24,6 +25,8 @@ pub struct Effective {
     asked_by: Vec<String>,
     /// What it names that is not there.
     missing: Vec<String>,
+    /// What its model could do beyond all this, because it acts by itself.
+    unenforced: Vec<String>,
     limits: Limits,
 }
 
@@ -62,6 +65,7 @@ pub fn of(here: &Here, definition: &AgentDefinition) -> Effective {
         asks: asks(definition, definitions),
         asked_by: asked_by.map(|other| other.name.clone()).collect(),
         missing: here.household.surroundings.missing(definition),
+        unenforced: unenforced(here, definition),
         limits: definition.limits.clone(),
     }
 }
@@ -72,6 +76,19 @@ fn asks(definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> 
         return Vec::new();
     }
     peers(definition, definitions).iter().map(|peer| peer.name.clone()).collect()
+}
+
+/// What a model that is a program of its own cannot be held to. Opening it starts nothing.
+fn unenforced(here: &Here, definition: &AgentDefinition) -> Vec<String> {
+    let default = || here.minds.resolve(&minds::default_name(&here.settings)?).ok().map(|found| found.choice);
+    let choice = definition.model.clone().or_else(default);
+    let Some(Ok(model)) = choice.map(|choice| here.minds.catalog.open(&choice)) else { return Vec::new() };
+    let mode = here.settings.mode.unwrap_or_default();
+    let mode = definition.permission_mode.map_or(mode, |own| own.min(mode));
+    let written = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect();
+    let rules = Rules { allow: written(&here.settings.allow), deny: written(&here.settings.deny) };
+    let workplace = Workplace { mode, rules, ..Workplace::default() };
+    model.provider.unenforced(&tools().scoped(&definition.tools).names(), &workplace)
 }
 
 fn sourced(value: impl ToString, from: &str) -> Sourced {
@@ -160,6 +177,9 @@ impl Effective {
         let list = |names: &[String]| if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
         let _ = writeln!(text, "may ask       {}", list(&self.asks));
         let _ = writeln!(text, "asked by      {}", list(&self.asked_by));
+        for words in &self.unenforced {
+            let _ = writeln!(text, "not enforced  {words}");
+        }
         for missing in &self.missing {
             let _ = writeln!(text, "missing       {missing}");
         }
