@@ -139,6 +139,10 @@ impl Following<'_> {
         let is_settled = match (self.watch.takes_any(), &self.watch.ended) {
             (true, None) if !has_delegated => return Ok(false),
             (false, _) if !has_delegated => return Ok(true),
+            // Nobody's answer is on its way: only what is left in the inbox is waited for, however long it takes.
+            (true, Some(_)) if !has_delegated => {
+                return begin::is_settled(&self.handle, &self.session.id, self.watch.seen).await;
+            }
             // What is left may be more than one run, and what an agent answered may still wake one.
             _ => begin::is_settled(&self.handle, &self.session.id, self.watch.seen).await?,
         };

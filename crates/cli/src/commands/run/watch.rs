@@ -97,6 +97,9 @@ impl Watch {
             }
             (EventBody::RunStarted { message, model, title, .. }, Some(run)) => {
                 self.model.clone_from(model);
+                if self.any && !self.open.contains(run) {
+                    self.open.push(run.clone());
+                }
                 if self.entered(message, run) || self.any {
                     Step::Begun
                 } else {
@@ -258,5 +261,10 @@ mod tests {
     fn going_on_with_the_unfinished_takes_any_run_for_its_own() {
         let mut watch = Watch::for_anything();
         assert_eq!(watch.take(&completed(9)), Step::Ended);
+        assert!(watch.is_over());
+        watch.take(&started(10, 3));
+        assert!(!watch.is_over(), "it is left only when nothing is at work");
+        watch.take(&completed(10));
+        assert!(watch.is_over());
     }
 }

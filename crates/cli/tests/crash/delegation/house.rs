@@ -20,7 +20,7 @@ const SCRIPT: &str = r#"
 on = "task [0-9]+ alone"
 [[reply.call]]
 tool = "Task"
-input = { subagent_type = "lead", prompt = 'dig {{ user.text | find("task ([0-9]+)") }}a' }
+input = { subagent_type = "lead", isolation = "none", prompt = 'dig {{ user.text | find("task ([0-9]+)") }}a' }
 [[reply]]
 on = "task [0-9]+ alone"
 text = "It is dug."
@@ -29,13 +29,13 @@ text = "It is dug."
 on = "task [0-9]+ together"
 [[reply.call]]
 tool = "Task"
-input = { subagent_type = "lead", prompt = 'dig {{ user.text | find("task ([0-9]+)") }}a' }
+input = { subagent_type = "lead", isolation = "none", prompt = 'dig {{ user.text | find("task ([0-9]+)") }}a' }
 [[reply.call]]
 tool = "Task"
-input = { subagent_type = "lead", prompt = 'dig {{ user.text | find("task ([0-9]+)") }}b' }
+input = { subagent_type = "lead", isolation = "none", prompt = 'dig {{ user.text | find("task ([0-9]+)") }}b' }
 [[reply.call]]
 tool = "Task"
-input = { subagent_type = "lead", prompt = 'dig {{ user.text | find("task ([0-9]+)") }}c' }
+input = { subagent_type = "lead", isolation = "none", prompt = 'dig {{ user.text | find("task ([0-9]+)") }}c' }
 [[reply]]
 on = "task [0-9]+ together"
 text = "They are dug."
@@ -44,7 +44,7 @@ text = "They are dug."
 on = "task [0-9]+ behind"
 [[reply.call]]
 tool = "Task"
-input = { subagent_type = "lead", run_in_background = true, prompt = 'dig {{ user.text | find("task ([0-9]+)") }}a' }
+input = { subagent_type = "lead", isolation = "none", run_in_background = true, prompt = 'dig {{ user.text | find("task ([0-9]+)") }}a' }
 [[reply]]
 on = "task [0-9]+ behind"
 text = "Somebody digs."
@@ -53,7 +53,7 @@ text = "Somebody digs."
 on = "task [0-9]+ fetched"
 [[reply.call]]
 tool = "Task"
-input = { subagent_type = "lead", run_in_background = true, prompt = 'dig {{ user.text | find("task ([0-9]+)") }}a' }
+input = { subagent_type = "lead", isolation = "none", run_in_background = true, prompt = 'dig {{ user.text | find("task ([0-9]+)") }}a' }
 [[reply]]
 on = "task [0-9]+ fetched"
 [[reply.call]]
