@@ -179,9 +179,11 @@ async fn a_merge_in_progress_and_a_sparse_checkout_can_be_copied() {
     ground.write("a.txt", "main\n");
     ground.commit();
     ground.git(&["sparse-checkout", "set", "kept"]);
+    let who = ["-c", "user.name=Test", "-c", "user.email=test@localhost"];
+    let merge = ["merge", "-q", "other"];
     let merged =
-        std::process::Command::new("git").args(["merge", "-q", "other"]).current_dir(&ground.top).output();
-    assert!(!merged.unwrap().status.success());
+        std::process::Command::new("git").args(who).args(merge).current_dir(&ground.top).output().unwrap();
+    assert!(!merged.status.success() && ground.read("a.txt").contains("<<<<<<<"), "{merged:?}");
     ground.write("elsewhere/new.txt", "outside of the cone\n");
     let (before, index) = (ground.status(), ground.git(&["ls-files", "--stage"]));
     let copy = ground.copy("writer").await;
