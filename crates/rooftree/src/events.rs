@@ -164,14 +164,23 @@ impl Events {
         StreamExt::next(self).await
     }
 
-    /// Only what the main agent says, in the pieces it comes in.
+    /// Only what the main agent says, in the pieces it comes in. Pieces pass by whoever is too slow
+    /// for them; what was missed comes with the whole reply.
     pub fn text(self) -> impl Stream<Item = Result<String>> + Send + Unpin {
-        let pieces = self.filter_map(|event| async {
-            match event {
-                Ok(Event { body: EventBody::MessageDelta { text }, parent_run: None, .. }) => Some(Ok(text)),
+        let mut said = String::new();
+        let pieces = self.filter_map(move |event| {
+            let piece = match event {
+                Ok(Event { body: EventBody::MessageDelta { text }, parent_run: None, .. }) => {
+                    said.push_str(&text);
+                    Some(Ok(text))
+                }
+                Ok(Event { body: EventBody::MessageCompleted(reply), parent_run: None, .. }) => {
+                    rest_of(&reply.text, &std::mem::take(&mut said)).map(Ok)
+                }
                 Ok(_) => None,
                 Err(error) => Some(Err(error)),
-            }
+            };
+            std::future::ready(piece)
         });
         Box::pin(pieces)
     }
@@ -190,6 +199,15 @@ impl Events {
     }
 }
 
+/// What of a reply has not been said yet. If pieces were missed in the middle, all of it, on a new line.
+fn rest_of(whole: &str, said: &str) -> Option<String> {
+    let rest = match whole.strip_prefix(said) {
+        Some(rest) => rest.to_owned(),
+        None => format!("\n{whole}"),
+    };
+    (!rest.is_empty()).then_some(rest)
+}
+
 impl Stream for Events {
     type Item = Result<Event>;
 
@@ -205,5 +223,19 @@ impl Stream for Events {
                 None => Poll::Ready(None),
             };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rest_of;
+
+    #[test]
+    fn what_was_missed_of_a_reply_comes_with_its_end() {
+        assert_eq!(rest_of("one two", "one two"), None);
+        assert_eq!(rest_of("one two", "one ").as_deref(), Some("two"));
+        assert_eq!(rest_of("one two", "").as_deref(), Some("one two"));
+        assert_eq!(rest_of("one two", "two").as_deref(), Some("\none two"));
+        assert_eq!(rest_of("", ""), None);
     }
 }

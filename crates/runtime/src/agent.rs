@@ -286,6 +286,11 @@ impl Agent {
                 self.open_journal();
                 return Ok(());
             }
+            // Nobody has seen this run yet: whatever wants one to stop means another one.
+            self.heed_waiting_signals()?;
+            if !self.clear_asked {
+                self.ending = None;
+            }
             rooftree_store::failpoint::reach("mail.taken");
         }
     }
