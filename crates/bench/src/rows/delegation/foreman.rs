@@ -121,7 +121,7 @@ const TOGETHER: usize = 250;
 
 fn task(number: usize) -> ReplyPart {
     let (prompt, model) = (format!("Do part {number} of the work."), format!("quick/{}", number / TOGETHER));
-    let input = json!({"subagent_type": "helper", "prompt": prompt, "model": model});
+    let input = json!({"subagent_type": "helper", "isolation": "none", "prompt": prompt, "model": model});
     ReplyPart::Call(ToolCall { id: CallId::from_entropy(0), tool: "Task".into(), input })
 }
 
