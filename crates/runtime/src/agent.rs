@@ -240,7 +240,8 @@ impl Agent {
         if self.mandate == mandate && Arc::ptr_eq(&self.kit, &kit) {
             return Ok(());
         }
-        self.system = prompt::system(&self.world, &kit, &self.session.cwd);
+        let directory = task::told_directory(&self.session.cwd, mandate.as_deref());
+        self.system = prompt::system(&self.world, &kit, &directory);
         self.fixed_estimate = prompt::fixed_estimate(&self.system, &kit.specs);
         self.policy = self.world.policy(&kit.definition, mandate.as_deref());
         self.policy.allow.extend(self.permitted.iter().cloned());

@@ -123,7 +123,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         mandate: Some(Box::new(mandate)),
         ..Message::new(
             MessageId::akin_to(context.call.as_str()),
-            vec![Part::text(request.words())],
+            vec![Part::text(isolation::told(request, workspace.as_ref()))],
             Origin::Agent {
                 session: caller.session.id.clone(),
                 agent: caller.session.agent.clone(),

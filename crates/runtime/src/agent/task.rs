@@ -1,8 +1,10 @@
 //! A delegated run as the one who delegated sees it: a task that ends, and what is told of it.
 
+use std::path::{Path, PathBuf};
+
 use rooftree_protocol::{
     Mandate, RunId, RunStatus, Usage,
-    event::{RunEnd, WorkspaceNote},
+    event::{RunEnd, RunMode, WorkspaceNote},
 };
 use rooftree_store::{TaskRow, TaskStatus};
 use rooftree_tools::output;
@@ -49,6 +51,18 @@ pub(super) async fn changes(mandate: Option<&Mandate>) -> Option<Box<WorkspaceNo
     };
     let Workspace { root, branch, base, .. } = copy;
     Some(Box::new(WorkspaceNote { root, branch, base, diffstat, files }))
+}
+
+/// The directory an agent is told of when it wakes. A fork is told of its parent's, so that what the
+/// provider has read already stays good; where its own copy is, its message says.
+pub(super) fn told_directory(cwd: &Path, mandate: Option<&Mandate>) -> PathBuf {
+    let parents = || {
+        let mandate = mandate.filter(|mandate| mandate.mode == RunMode::Fork)?;
+        let copy: Workspace = serde_json::from_value(mandate.workspace.clone()?).ok()?;
+        // Collected anew, so that no slash is left at its end.
+        Some(copy.origin.join(copy.cwd.strip_prefix(&copy.root).ok()?).components().collect())
+    };
+    parents().unwrap_or_else(|| cwd.to_owned())
 }
 
 /// What is said about a working copy that holds changes.

@@ -3,7 +3,12 @@
 use rooftree_protocol::{Isolation, Mandate};
 use serde_json::Value;
 
-use super::{answer::Failure, inherit::Asking, target::Target};
+use super::{
+    answer::Failure,
+    inherit::Asking,
+    request::{Request, Strategy},
+    target::Target,
+};
 use crate::{
     caller::Caller,
     workspace::{self, Workspace},
@@ -69,6 +74,18 @@ fn can_write(mandate: &Mandate) -> bool {
 /// Whether somebody else works at the same time: another child, or the one who asks.
 fn has_company(caller: &Caller, asking: &Asking<'_>) -> bool {
     asking.request.background || caller.delegations > 1
+}
+
+/// What the asked one reads. A fork knows the directory of the one who asks, and must hear of its own.
+pub(super) fn told(request: &Request, workspace: Option<&Workspace>) -> String {
+    match workspace.filter(|_| request.strategy == Strategy::Fork) {
+        Some(copy) => format!(
+            "{}\n\n[From here on your working directory is {}, a copy of your own.]",
+            request.words(),
+            copy.cwd.display()
+        ),
+        None => request.words(),
+    }
 }
 
 /// The copy as it is kept with the message.

@@ -156,3 +156,28 @@ async fn without_room_for_a_copy_nobody_is_sent_and_the_reason_is_said() {
     assert!(text.starts_with(wanted), "{text}");
     assert!(text.contains("done in place"), "{text}");
 }
+
+#[tokio::test]
+async fn a_fork_with_a_copy_of_its_own_keeps_the_prefix_and_hears_where_it_works() {
+    let fork = |prompt: &str| call("InvokeAgent", json!({"agent_name": "fork", "prompt": prompt}));
+    let script = [
+        say("").agent("lead").calls([fork("go on alone"), fork("go on too")]),
+        say("both back").agent("lead"),
+        say("alone").agent("lead").matching("^go on"),
+    ];
+    let house = house(script);
+    git(&house, &["init", "-q"]);
+    std::fs::write(work(&house).join("a.txt"), "plain\n").unwrap();
+    let session = post(&house, "split up").await;
+    assert_eq!(house.finished(&session).await.text, "both back");
+    let requests = house.model.requests();
+    let parent = requests.iter().find(|request| request.session == session).unwrap();
+    let forks: Vec<_> = requests.iter().filter(|request| request.session != session).collect();
+    assert_eq!(forks.len(), 2);
+    for fork in forks {
+        assert_eq!((&fork.system, &fork.tools), (&parent.system, &parent.tools));
+        let told = format!("{:?}", fork.messages.last().unwrap());
+        assert!(told.contains("a copy of your own") && told.contains("workspaces"), "{told}");
+    }
+    house.verify().await;
+}
