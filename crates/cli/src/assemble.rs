@@ -71,6 +71,7 @@ impl Plan {
             policy: Policy {
                 mode: wishes.mode.or(settings.mode).unwrap_or_default(),
                 allow: wishes.allow.into_iter().chain(settings.allow).collect(),
+                ask: settings.ask,
                 deny: wishes.deny.into_iter().chain(settings.deny).collect(),
             },
             asking,

@@ -35,6 +35,8 @@ pub struct Settings {
     pub mode: Option<PermissionMode>,
     /// Rules that allow.
     pub allow: Vec<Rule>,
+    /// Rules that have a person asked.
+    pub ask: Vec<Rule>,
     /// Rules that refuse.
     pub deny: Vec<Rule>,
     /// Turns per run.
@@ -103,6 +105,7 @@ impl Settings {
                 "search.embeddings in {here} is ignored: a project cannot decide who reads your files"
             ));
         }
+        self.ask.extend(project.ask);
         self.deny.extend(project.deny);
         self.model = project.model.or(self.model);
         if !project.fallbacks.is_empty() {

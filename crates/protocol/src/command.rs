@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ModelChoice, Origin, Part, PermissionId, ProcessId, RunId, SessionId};
+use crate::{ModelChoice, Origin, Part, PermissionId, ProcessId, QuestionId, RunId, SessionId};
+
+pub use crate::inquiry::{Answer, PermissionDecision, PermissionScope, QuestionReply};
 
 /// A wish of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -76,7 +78,7 @@ pub enum Command {
         #[serde(default)]
         agent: Option<String>,
     },
-    /// Answer a question about a tool call.
+    /// Answer a question about a tool call. The first answer counts; a later one is refused.
     Permit {
         /// Which session asks.
         session: SessionId,
@@ -84,6 +86,13 @@ pub enum Command {
         permission: PermissionId,
         /// The answer.
         answer: Answer,
+    },
+    /// Answer a question an agent asks.
+    Reply {
+        /// Which question.
+        question: QuestionId,
+        /// The answer.
+        reply: QuestionReply,
     },
     /// Stop a background process.
     StopProcess {
@@ -147,40 +156,6 @@ pub enum Delivery {
     Steer,
     /// Is recorded and read at the next run, but starts none.
     Silent,
-}
-
-/// An answer to a permission question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Answer {
-    /// Yes or no.
-    pub decision: PermissionDecision,
-    /// For how long.
-    #[serde(default)]
-    pub scope: PermissionScope,
-    /// Words to the model, with a no.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
-}
-
-/// Yes or no.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PermissionDecision {
-    /// Let it happen.
-    Allow,
-    /// Do not.
-    Deny,
-}
-
-/// For how long an answer holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PermissionScope {
-    /// This one call.
-    #[default]
-    Once,
-    /// Calls matching the rule shown, while this session is awake.
-    Session,
 }
 
 /// What a command led to.

@@ -4,19 +4,25 @@
 //! Ephemeral ones (deltas, progress, queue news) carry no number and are never
 //! stored: whoever misses them misses nothing that cannot be read later.
 
-use std::path::PathBuf;
+mod call_records;
+mod run_records;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    BlobId, CallId, Effect, ForkPoint, Lane, Message, MessageId, Outcome, ParentCall, Part, PermissionId,
-    Problem, Repeat, RunId, SessionId, Timestamp, Todo, ToolCall, ToolKind, Usage, command::Answer,
-    tool_call::FileNote,
+    CallId, Effect, ForkPoint, Lane, Message, MessageId, ParentCall, PermissionId, PermissionMode,
+    PermissionScope, Question, QuestionId, QuestionReply, Repeat, RunId, SessionId, Timestamp, Todo,
+    ToolKind, command::Answer,
 };
 
 pub use crate::run::{RunMode, RunStatus};
+pub use call_records::{ReplyPart, ReplyRecord, StopReason, TaskNote, ToolRecord};
+pub use run_records::{
+    ClearReason, Compaction, Denial, NoticeLevel, PolicyNote, Report, RunEnd, Shrinking, Verdict, WaitReason,
+    WorkspaceNote,
+};
 
 /// The version of the envelope and of everything in it.
 pub const VERSION: u32 = 1;
@@ -89,6 +95,9 @@ pub enum EventBody {
         /// The call that delegated it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<ParentCall>,
+        /// What may happen in it without asking, when it begins.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<Box<PolicyNote>>,
     },
     /// The run waits for somebody or something.
     #[serde(rename = "run.waiting")]
@@ -156,6 +165,9 @@ pub enum EventBody {
         effect: Effect,
         /// What may be done if its result is lost.
         repeat: Repeat,
+        /// What let it happen: a rule, a mode, a person.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        permitted: String,
     },
     /// Something a running tool says. Ephemeral.
     #[serde(rename = "tool.output")]
@@ -183,10 +195,19 @@ pub enum EventBody {
         detail: String,
         /// What it does to the world.
         effect: Effect,
-        /// The rule that a yes for the session would add.
+        /// The rule that a yes for longer than once would add.
         rule: String,
         /// When it is answered with no by itself.
         until: Timestamp,
+        /// Why somebody has to be asked.
+        #[serde(default)]
+        reason: String,
+        /// Names exactly what is asked about: tool, arguments, place, agent and session.
+        #[serde(default)]
+        digest: String,
+        /// For how long a yes can hold.
+        #[serde(default)]
+        scopes: Vec<PermissionScope>,
     },
     /// The question is settled.
     #[serde(rename = "permission.resolved")]
@@ -196,6 +217,36 @@ pub enum EventBody {
         /// The answer.
         answer: Answer,
         /// Who gave it: `user`, `expired`, `cancelled`.
+        by: String,
+    },
+    /// An agent asks something during a call.
+    #[serde(rename = "question.requested")]
+    QuestionRequested {
+        /// The question's name.
+        id: QuestionId,
+        /// Which call.
+        call: CallId,
+        /// What it wants to know.
+        questions: Vec<Question>,
+        /// When it is taken for declined.
+        until: Timestamp,
+    },
+    /// The question is settled.
+    #[serde(rename = "question.answered")]
+    QuestionAnswered {
+        /// Which question.
+        id: QuestionId,
+        /// The answer.
+        reply: QuestionReply,
+        /// Who gave it: `user`, `expired`, `cancelled`.
+        by: String,
+    },
+    /// How much may happen without asking changed for this session.
+    #[serde(rename = "permission.mode")]
+    ModeChanged {
+        /// The mode from now on; none for the one it was started with.
+        mode: Option<PermissionMode>,
+        /// Who changed it: `agent`, `user`.
         by: String,
     },
     /// The todo list changed.
@@ -273,6 +324,9 @@ impl EventBody {
             Self::ToolCompleted(_) => "tool.completed",
             Self::PermissionRequested { .. } => "permission.requested",
             Self::PermissionResolved { .. } => "permission.resolved",
+            Self::QuestionRequested { .. } => "question.requested",
+            Self::QuestionAnswered { .. } => "question.answered",
+            Self::ModeChanged { .. } => "permission.mode",
             Self::TodoUpdated { .. } => "todo.updated",
             Self::InboxQueued { .. } => "inbox.queued",
             Self::InboxDelivered { .. } => "inbox.delivered",
@@ -293,295 +347,4 @@ impl EventBody {
                 | Self::ContextUsage { .. }
         )
     }
-}
-
-/// What the verifiers of an agent found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Verdict {
-    /// How often the work of this run has been checked, this time included.
-    pub attempt: u32,
-    /// Whether all of them found it good.
-    pub passed: bool,
-    /// Whether the work is given back.
-    pub again: bool,
-    /// What each of them said.
-    pub reports: Vec<Report>,
-    /// What judging cost.
-    pub usage: Usage,
-}
-
-/// What one verifier said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Report {
-    /// Which one.
-    pub name: String,
-    /// Whether it found the work good.
-    pub passed: bool,
-    /// In its words.
-    pub said: String,
-}
-
-/// How a context was made smaller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Compaction {
-    /// In which way.
-    #[serde(flatten)]
-    pub how: Shrinking,
-    /// How many messages at the end stay as they are.
-    pub kept: u64,
-    /// Estimated tokens before.
-    pub before: u64,
-    /// Estimated tokens after.
-    pub after: u64,
-    /// What it cost to summarise.
-    pub usage: Usage,
-}
-
-/// The ways a context is made smaller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "how", rename_all = "snake_case")]
-pub enum Shrinking {
-    /// Older messages are replaced by a summary.
-    Summary {
-        /// The summary.
-        summary: String,
-    },
-    /// Older tool results are cut to so many characters.
-    Trimmed {
-        /// How many.
-        chars: usize,
-    },
-}
-
-/// Why a context starts anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ClearReason {
-    /// Somebody asked for it.
-    Asked,
-    /// The context had grown beyond what could be made smaller; the last request is kept.
-    Emergency,
-}
-
-/// What a run can wait for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WaitReason {
-    /// A yes or no.
-    Permission,
-    /// An answer to the agent's question.
-    Question,
-    /// A delegated run.
-    Child,
-    /// The provider, which said "later".
-    RateLimit,
-    /// The provider, which failed and will be asked again.
-    Retry,
-}
-
-/// Everything about a run's end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RunEnd {
-    /// How it ended.
-    pub status: RunStatus,
-    /// The last thing the agent said.
-    pub text: String,
-    /// Model replies.
-    pub turns: u32,
-    /// Tool calls made.
-    pub calls: u32,
-    /// What it cost.
-    pub usage: Usage,
-    /// How long it took, waiting included.
-    pub duration_ms: u64,
-    /// Files it changed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<FileNote>,
-    /// Files it looked at.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub explored: Vec<PathBuf>,
-    /// Tools it used, in the order of first use.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<String>,
-    /// What it did, in a few words each; the last ones if there were many.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<String>,
-    /// What the runs it delegated to cost, not in `usage`.
-    #[serde(default)]
-    pub delegated: Usage,
-    /// What it changed in a working copy of its own, which is still to be brought in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workspace: Option<Box<WorkspaceNote>>,
-    /// Whether what it says it did was checked, and found to be so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verified: Option<bool>,
-    /// Calls that were refused.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub denials: Vec<Denial>,
-    /// What went wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<Problem>,
-}
-
-/// What a run changed in a working copy of its own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WorkspaceNote {
-    /// Where the copy is.
-    pub root: PathBuf,
-    /// The branch its work is on, if there is git.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
-    /// The commit it started from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<String>,
-    /// What changed, to read; or why that cannot be said.
-    pub diffstat: String,
-    /// The files that changed.
-    pub files: Vec<PathBuf>,
-}
-
-/// A call that was refused.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Denial {
-    /// Which call.
-    pub call: CallId,
-    /// Canonical tool name.
-    pub tool: String,
-    /// What it would have done.
-    pub title: String,
-    /// Why not, and what would have allowed it.
-    pub reason: String,
-}
-
-/// A model's whole reply.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ReplyRecord {
-    /// Its text alone, for those who want only that.
-    pub text: String,
-    /// Everything it consists of, in order, so that it can be replayed to the model verbatim.
-    pub parts: Vec<ReplyPart>,
-    /// Which model wrote it.
-    pub model: String,
-    /// Why it ended.
-    pub stop: StopReason,
-    /// What it cost.
-    pub usage: Usage,
-    /// The provider's name for the request, for diagnosis.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request: Option<String>,
-}
-
-impl ReplyRecord {
-    /// The calls it asks for, in order.
-    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.parts.iter().filter_map(|part| if let ReplyPart::Call(call) = part { Some(call) } else { None })
-    }
-}
-
-/// A piece of a model's reply.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum ReplyPart {
-    /// Text for whoever asked.
-    Text {
-        /// The text.
-        text: String,
-    },
-    /// Thinking, with what the provider needs to see again.
-    Thinking {
-        /// The text; may be empty when the provider hides it.
-        text: String,
-        /// The provider's signature, byte for byte.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        signature: Option<String>,
-    },
-    /// A tool call.
-    Call(ToolCall),
-    /// Something only its provider understands; kept and replayed to it.
-    Opaque {
-        /// Whose.
-        provider: String,
-        /// What.
-        item: Value,
-    },
-}
-
-/// Why a reply ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// The model had said all.
-    End,
-    /// It wants tools.
-    Calls,
-    /// It hit its output limit.
-    MaxOutput,
-    /// It refused.
-    Refused,
-    /// Somebody stopped it; the text is what had arrived.
-    Cancelled,
-}
-
-/// How a call ended, as the journal keeps it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ToolRecord {
-    /// Which call.
-    pub call: CallId,
-    /// Canonical tool name.
-    pub tool: String,
-    /// In a few words, for people.
-    pub title: String,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// What the model reads.
-    pub content: Vec<Part>,
-    /// How long it took.
-    pub duration_ms: u64,
-    /// Where the uncut output is, if it was cut.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub full: Option<BlobId>,
-    /// Files it looked at or changed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<FileNote>,
-    /// What it changed, as a unified diff.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diff: Option<String>,
-    /// The task it started or asked about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskNote>,
-}
-
-/// What a call says about a task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TaskNote {
-    /// Which task: the run that works on it.
-    pub task: RunId,
-    /// The session it runs in.
-    pub session: SessionId,
-    /// Its definition.
-    pub agent: String,
-    /// How it ended, if it has: then this call has told its result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<RunStatus>,
-    /// What it cost, with everything it delegated, if it has ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// US dollars set aside for it while it is at work, if money is bounded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share: Option<f64>,
-    /// Whether the answer is one that was given before to the same question.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub cached: bool,
-}
-
-/// How bad a notice is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NoticeLevel {
-    /// Good to know.
-    Info,
-    /// Should be looked at.
-    Warning,
-    /// Something failed.
-    Error,
 }

@@ -92,6 +92,7 @@ id!(RunId, "run_", "Names a run; the id of a delegated run is also its task id."
 id!(MessageId, "msg_", "Names a message posted to an inbox.");
 id!(CallId, "call_", "Names one tool call; unique within its session.");
 id!(PermissionId, "per_", "Names one question to a human about one call.");
+id!(QuestionId, "que_", "Names something an agent asks a human during one call.");
 id!(ProcessId, "prc_", "Names a background process, which is a task too.");
 id!(BlobId, "blb_", "Names stored bytes by their content.");
 

@@ -9,6 +9,7 @@ pub mod effect;
 pub mod error;
 pub mod event;
 pub mod ids;
+pub mod inquiry;
 pub mod limits;
 pub mod mandate;
 pub mod message;
@@ -26,7 +27,8 @@ pub use definition::{
 };
 pub use error::{ErrorCode, Problem};
 pub use event::{Event, EventBody, RunStatus};
-pub use ids::{BlobId, CallId, MessageId, PermissionId, ProcessId, RunId, SessionId};
+pub use ids::{BlobId, CallId, MessageId, PermissionId, ProcessId, QuestionId, RunId, SessionId};
+pub use inquiry::{Choice, Question, QuestionReply, Response};
 pub use limits::Limits;
 pub use mandate::{Above, Mandate, Thoroughness};
 pub use message::{Lane, Message, Origin, Part};

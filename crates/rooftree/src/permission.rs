@@ -1,8 +1,8 @@
 //! A question about one tool call, and the answer to it.
 
 use rooftree_protocol::{
-    CallId, Effect, Event, EventBody, PermissionDecision, PermissionId, PermissionScope, RunId, SessionId,
-    Timestamp, command::Answer,
+    CallId, Effect, Event, EventBody, PermissionId, PermissionScope, RunId, SessionId, Timestamp,
+    command::Answer,
 };
 
 /// Somebody must say yes or no to a tool call.
@@ -36,7 +36,7 @@ pub struct Question {
 impl Question {
     /// The question an event asks, if it asks one.
     pub fn of(event: &Event) -> Option<Self> {
-        let EventBody::PermissionRequested { id, call, tool, title, detail, effect, rule, until } =
+        let EventBody::PermissionRequested { id, call, tool, title, detail, effect, rule, until, .. } =
             &event.body
         else {
             return None;
@@ -64,18 +64,30 @@ pub struct Decision(Answer);
 impl Decision {
     /// Yes, this once.
     pub fn allow() -> Self {
-        Self(Answer { decision: PermissionDecision::Allow, scope: PermissionScope::Once, because: None })
+        Self(Answer::allow(PermissionScope::Once))
     }
 
     /// No, and why, in words for the model.
     pub fn deny(because: impl Into<String>) -> Self {
         let because = Some(because.into()).filter(|words| !words.is_empty());
-        Self(Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because })
+        Self(Answer::deny(because))
     }
 
-    /// The same for all calls that match the question's rule, while the session is awake.
+    /// The same for all calls that match the question's rule, in this conversation and by whoever works for it.
     pub fn for_session(mut self) -> Self {
         self.0.scope = PermissionScope::Session;
+        self
+    }
+
+    /// The same for all calls that match the question's rule, in this project.
+    pub fn for_project(mut self) -> Self {
+        self.0.scope = PermissionScope::Project;
+        self
+    }
+
+    /// The same for all calls that match the question's rule, everywhere.
+    pub fn always(mut self) -> Self {
+        self.0.scope = PermissionScope::Always;
         self
     }
 

@@ -104,7 +104,12 @@ impl Setup {
         let definitions = self.definitions(&models, &tools)?;
         let default_model = self.default_model(&models, &definitions)?;
         let fallbacks = self.fallbacks.iter().map(|name| models.resolve(name)).collect::<Result<_, _>>()?;
-        let policy = Policy { mode: self.mode, allow: rules(&self.allow)?, deny: rules(&self.deny)? };
+        let policy = Policy {
+            mode: self.mode,
+            allow: rules(&self.allow)?,
+            deny: rules(&self.deny)?,
+            ..Policy::default()
+        };
         let workspaces = self.store.workspaces();
         let (store, place) = self.store.open()?;
         let (hooks, line) = self.listeners.connect();

@@ -7,15 +7,18 @@ mod act;
 mod ask;
 mod budget;
 mod call;
+mod check;
 mod compaction;
 mod decide;
 pub(crate) mod history;
+mod inquire;
 mod journal;
 mod limits;
 mod listen;
 mod patience;
 mod permission;
 pub(crate) mod prompt;
+mod questions;
 mod recovery;
 mod result;
 mod run;
@@ -30,15 +33,15 @@ mod verify;
 mod window;
 pub(crate) mod wording;
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Answer, Event, EventBody, Mandate, PermissionId, Problem, RunId, Session, SessionId, Timestamp,
+    Event, EventBody, Mandate, PermissionMode, Problem, RunId, Session, SessionId, Timestamp,
     event::{ClearReason, NoticeLevel},
 };
 use rooftree_providers::{Media, Model};
 use rooftree_store::{ClaimOutcome, Claimed};
-use rooftree_tools::{Policy, Rule, tool::FileViews};
+use rooftree_tools::{Policy, tool::FileViews};
 
 use self::{
     decide::{Checking, Room},
@@ -51,7 +54,7 @@ use crate::{
     inbox::AtHand,
     kit::Kit,
     signals::Signals,
-    tasks,
+    standing, tasks,
     world::{LEASE, World},
 };
 
@@ -67,9 +70,12 @@ struct Agent {
     kit: Arc<Kit>,
     system: Arc<str>,
     fixed_estimate: u64,
-    /// What may happen without asking, with what was permitted for as long as the session is awake.
+    /// What may happen without asking, with the rules people made.
     policy: Policy,
-    permitted: Vec<Rule>,
+    /// The edition of those rules, and the mode the session had, when the policy was put together.
+    policy_of: (u64, Option<PermissionMode>),
+    /// Where the project is whose rules hold: that of the first session above.
+    home: PathBuf,
     /// For whom it works, if another agent asks.
     mandate: Option<Box<Mandate>>,
     model: Result<Model, Problem>,
@@ -95,7 +101,8 @@ struct Agent {
     clear_asked: bool,
     /// How the run must end, heard while something else was being done.
     ending: Option<limits::End>,
-    answers: Vec<(PermissionId, Answer)>,
+    /// What running tools want to know from people.
+    wishes: questions::Wishes,
     /// Runs that are to be stopped as soon as they begin.
     unwanted: Vec<RunId>,
 }
@@ -177,6 +184,7 @@ async fn wake(world: &Arc<World>, mut claimed: Claimed, signals: &Signals) -> Re
         // Whoever had the claim before did not give it back.
         tasks::clean_up(world, &claimed.session.id).await?;
     }
+    world.standing.expect(claimed.rules);
     let left = std::mem::take(&mut claimed.commands);
     let mut agent = Agent::new(world.clone(), claimed, signals.clone())?;
     let worked = match recovery::load(&mut agent).await {
@@ -209,7 +217,8 @@ impl Agent {
             opening: opening(&session),
             fixed_estimate: prompt::fixed_estimate(&system, &kit.specs),
             policy: world.policy(&kit.definition, None),
-            permitted: Vec::new(),
+            policy_of: (0, None),
+            home: session.cwd.clone(),
             mandate: None,
             window: Window::new(window),
             history: History::default(),
@@ -222,7 +231,7 @@ impl Agent {
             has_news: true,
             clear_asked: false,
             ending: None,
-            answers: Vec::new(),
+            wishes: questions::Wishes::default(),
             unwanted: Vec::new(),
             world,
             session,
@@ -244,12 +253,32 @@ impl Agent {
         self.system = prompt::system(&self.world, &kit, &directory);
         self.fixed_estimate = prompt::fixed_estimate(&self.system, &kit.specs);
         self.policy = self.world.policy(&kit.definition, mandate.as_deref());
-        self.policy.allow.extend(self.permitted.iter().cloned());
+        // Whatever people have said is added before the first call.
+        self.policy_of = (0, None);
         self.model = self.world.model(&self.session, &kit.definition, mandate.as_deref());
         let window = self.model.as_ref().ok().and_then(|model| model.window);
         self.window = Window::new(window.unwrap_or(kit.limits.context_window));
         self.journal.works_for(mandate.as_ref().map(|mandate| mandate.parent.run.clone()));
         (self.kit, self.mandate) = (kit, mandate);
+        Ok(())
+    }
+
+    /// Puts the policy together anew if people have made or taken away rules, or the mode was changed.
+    async fn renew_policy(&mut self) -> Result<(), Error> {
+        let mode = self.history.mode();
+        if self.policy_of.1 == mode && self.world.standing.is_current(self.policy_of.0) {
+            return Ok(());
+        }
+        let (edition, rules) = self.world.standing.read(&**self.world.store()).await?;
+        let mut policy = self.world.policy(&self.kit.definition, self.mandate.as_deref());
+        policy.mode = mode.map_or(policy.mode, |mode| mode.min(policy.mode));
+        let root = inquire::root(self);
+        if !rules.is_empty() && root != self.session.id {
+            let above = self.world.store().session(&root).await?;
+            self.home = above.map_or_else(|| self.session.cwd.clone(), |above| above.cwd);
+        }
+        standing::add(&mut policy, &rules, &[root, self.session.id.clone()], &self.home);
+        (self.policy, self.policy_of) = (policy, (edition, mode));
         Ok(())
     }
 

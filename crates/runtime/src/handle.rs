@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    AgentDefinition, Command, EventBody, SessionId,
+    AgentDefinition, Command, EventBody, Response, SessionId,
     command::{Address, Delivery, Reply},
 };
 use rooftree_store::{NewSessionRow, Posted, SessionPatch, Store};
@@ -11,6 +11,7 @@ use rooftree_store::{NewSessionRow, Posted, SessionPatch, Store};
 use crate::{
     Error, Filter, Subscription, TreeSubscription,
     inbox::{self, Letter},
+    inquiries,
     router::{Meant, Router},
     signals::Signal,
     world::World,
@@ -78,13 +79,23 @@ impl Handle {
             Command::Cancel { ref session, ref run } => {
                 self.tell(session, Signal::Cancel(run.clone()), command.clone()).await
             }
-            Command::Permit { ref session, ref permission, ref answer } => {
-                self.tell(session, Signal::Permit(permission.clone(), answer.clone()), command.clone()).await
+            Command::Permit { permission, answer, .. } => {
+                self.answer(permission.as_str(), Response::Permission(answer)).await
+            }
+            Command::Reply { question, reply } => {
+                self.answer(question.as_str(), Response::Question(reply)).await
             }
             Command::StopProcess { ref session, ref process } => {
                 self.tell(session, Signal::StopProcess(process.clone()), command.clone()).await
             }
         }
+    }
+
+    /// Keeps an answer, if it is the first one, and hurries the one who waits for it.
+    async fn answer(&self, id: &str, response: Response) -> Result<Reply, Error> {
+        let asked = inquiries::answer(&**self.world.store(), id, response, "user", self.world.now()).await?;
+        self.router.wake(&asked.session, Signal::Mail);
+        Ok(Reply::Done)
     }
 
     /// Watches a session: first what the journal holds after a number, then what happens.

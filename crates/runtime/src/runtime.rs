@@ -8,7 +8,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Handle, Options, answers::Answers, bus::Bus, governor::Governor, kit::Kits, replies::Replies,
-    router::Router, signals::Signal, tasks, world::World,
+    router::Router, signals::Signal, standing::StandingRules, tasks, world::World,
 };
 
 /// Agents under one roof. Dropping it without [`Runtime::stop`] leaves runs to be resumed.
@@ -29,6 +29,7 @@ impl Runtime {
             closing: CancellationToken::new(),
             crew: TaskTracker::new(),
             replies: Replies::default(),
+            standing: StandingRules::default(),
             answers: Answers::default(),
             errands,
         });

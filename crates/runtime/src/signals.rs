@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use rooftree_protocol::{Command, PermissionId, ProcessId, RunId, SessionId, command::Answer};
+use rooftree_protocol::{Command, ProcessId, RunId, SessionId};
 use rooftree_store::Error;
 use tokio::sync::Notify;
 
@@ -21,8 +21,6 @@ pub(crate) enum Signal {
     Cancel(Option<RunId>),
     /// Stop the run, then start the context anew.
     Clear,
-    /// Somebody answered a question.
-    Permit(PermissionId, Answer),
     /// Stop a background process.
     StopProcess(ProcessId),
     /// The journal could not be written; stop.
@@ -36,7 +34,6 @@ impl Signal {
         match self {
             Self::Cancel(run) => Some(Command::Cancel { session, run }),
             Self::Clear => Some(Command::Clear { session }),
-            Self::Permit(permission, answer) => Some(Command::Permit { session, permission, answer }),
             Self::StopProcess(process) => Some(Command::StopProcess { session, process }),
             Self::Mail | Self::Broken(_) => None,
         }

@@ -20,6 +20,7 @@ use crate::{
     kit::{Kit, Kits},
     memory::Shelves,
     replies::Replies,
+    standing::StandingRules,
     workspace,
 };
 
@@ -94,6 +95,8 @@ pub(crate) struct World {
     pub(crate) crew: TaskTracker,
     /// Who waits for which delegated run.
     pub(crate) replies: Replies,
+    /// The rules people made.
+    pub(crate) standing: StandingRules,
     /// Answers that may be given again.
     pub(crate) answers: Answers,
     /// What agents want done with other sessions than their own.
@@ -172,6 +175,7 @@ impl World {
             let rules = |rules: &[String]| rules.iter().filter_map(|rule| Rule::parse(rule).ok()).collect();
             policy.mode = policy.mode.min(mandate.permission_mode);
             policy.allow = rules(&mandate.allow);
+            policy.ask.extend::<Vec<Rule>>(rules(&mandate.ask));
             policy.deny.extend::<Vec<Rule>>(rules(&mandate.deny));
         }
         policy.mode = policy.mode.min(definition.permission_mode.unwrap_or(PermissionMode::Bypass));

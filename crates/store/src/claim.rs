@@ -3,7 +3,7 @@
 use rooftree_protocol::{Lane, Session, SessionId};
 use serde::{Deserialize, Serialize};
 
-use crate::{CommandRow, InboxItem};
+use crate::{CommandRow, InboxItem, RuleVersion};
 
 /// Proof that this process, and no other, works on a session.
 ///
@@ -51,6 +51,8 @@ pub struct Claimed {
     pub attempts: u32,
     /// The commands that were left for whoever works on it, oldest first. They are handed out with this.
     pub commands: Vec<CommandRow>,
+    /// Tells whether the rules people made are still those one knows.
+    pub rules: RuleVersion,
     /// The first messages of each lane that are not taken, in order.
     pub waiting: [(Lane, Vec<InboxItem>); 2],
 }

@@ -8,6 +8,7 @@ pub mod claim;
 pub mod conformance;
 pub mod error;
 pub mod failpoint;
+pub mod inquiries;
 mod owner;
 pub mod pending;
 pub mod records;
@@ -18,6 +19,7 @@ pub mod verify;
 pub use chain::blob_id;
 pub use claim::{Claim, ClaimOutcome, Claimed, Owner};
 pub use error::Error;
+pub use inquiries::{Answered, Answering, Inquiry, RuleKind, RuleRow, RuleScope, RuleVersion};
 pub use pending::Pending;
 pub use records::{
     Batch, CommandRow, InboxItem, NewSessionRow, Post, Posted, RunFilter, RunRow, SearchHit, SessionFilter,

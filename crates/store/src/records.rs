@@ -6,6 +6,8 @@ use rooftree_protocol::{Command, Event, Lane, Message, ParentCall, RunId, Sessio
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::{Inquiry, RuleRow};
+
 /// A session to be opened.
 #[derive(Clone, Debug)]
 pub struct NewSessionRow {
@@ -125,6 +127,10 @@ pub struct Batch {
     pub posts: Vec<Post>,
     /// Tasks that begin or end with this commit.
     pub tasks: Vec<TaskRow>,
+    /// What is asked of people in `events`. An event that settles one settles its row too.
+    pub asks: Vec<Inquiry>,
+    /// Rules that an answer made.
+    pub rules: Vec<RuleRow>,
     /// Bytes that `events` name, kept as `put_blob` keeps them: an event never names what is not there.
     pub blobs: Vec<Vec<u8>>,
     /// The last thing said, for lists.

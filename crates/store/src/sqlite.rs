@@ -12,9 +12,11 @@ mod commands;
 mod connect;
 mod failure;
 mod inbox;
+mod inquiries;
 mod journal;
 mod proof;
 mod readers;
+mod rules;
 mod runs;
 mod schema;
 mod search;
@@ -41,8 +43,9 @@ use self::{
     writer::{Promise, Queue, Writer},
 };
 use crate::{
-    Batch, Claim, ClaimOutcome, CommandRow, Error, InboxItem, NewSessionRow, Owner, Pending, Post, Posted,
-    RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, Store, TaskRow, chain, verify::Report,
+    Answered, Answering, Batch, Claim, ClaimOutcome, CommandRow, Error, InboxItem, Inquiry, NewSessionRow,
+    Owner, Pending, Post, Posted, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter,
+    SessionPatch, Store, TaskRow, chain, verify::Report,
 };
 
 /// A store in one SQLite file. Dropping it finishes the writes that are queued.
@@ -200,6 +203,42 @@ impl Store for SqliteStore {
         // Hashed here: the writer has better things to do.
         let name = chain::blob_id(&bytes);
         self.write(move |connection| blobs::put(connection, &name, &bytes))
+    }
+
+    fn answer(&self, id: &str, answered: Answered) -> Pending<Answering> {
+        let id = id.to_owned();
+        self.write(move |connection| {
+            // An end of an id is for people; what is written is the whole one.
+            let id = inquiries::one(connection, &id)?.map_or_else(|| id.clone(), |found| found.id);
+            inquiries::answer(connection, &id, &answered)
+        })
+    }
+
+    fn answered(&self, id: &str) -> Pending<Option<Answered>> {
+        let id = id.to_owned();
+        self.read(move |connection| inquiries::answered(connection, &id))
+    }
+
+    fn inquiry(&self, id: &str) -> Pending<Option<Inquiry>> {
+        let id = id.to_owned();
+        self.read(move |connection| inquiries::one(connection, &id))
+    }
+
+    fn inquiries(&self, root: Option<&SessionId>) -> Pending<Vec<Inquiry>> {
+        let root = root.cloned();
+        self.read(move |connection| inquiries::open(connection, root.as_ref()))
+    }
+
+    fn put_rule(&self, rule: RuleRow) -> Pending<i64> {
+        self.write(move |connection| rules::put(connection, &rule))
+    }
+
+    fn remove_rule(&self, number: i64) -> Pending<bool> {
+        self.write(move |connection| rules::remove(connection, number))
+    }
+
+    fn rules(&self) -> Pending<(RuleVersion, Vec<RuleRow>)> {
+        self.read(rules::list)
     }
 
     fn session(&self, id: &SessionId) -> Pending<Option<Session>> {

@@ -6,8 +6,9 @@ use rooftree_protocol::{BlobId, Command, Event, Lane, SessionId, Timestamp};
 use tokio::sync::watch;
 
 use crate::{
-    Batch, Claim, ClaimOutcome, CommandRow, InboxItem, NewSessionRow, Owner, Pending, Post, Posted,
-    RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, TaskRow, verify::Report,
+    Answered, Answering, Batch, Claim, ClaimOutcome, CommandRow, InboxItem, Inquiry, NewSessionRow, Owner,
+    Pending, Post, Posted, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch,
+    TaskRow, verify::Report,
 };
 use rooftree_protocol::Session;
 
@@ -76,6 +77,28 @@ pub trait Store: Send + Sync {
 
     /// Keeps bytes under the name of their content.
     fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId>;
+
+    /// Answers an inquiry, named by its id or by an end of it that only one has. The first answer
+    /// before its time is up is kept; whoever is later learns what it was.
+    fn answer(&self, id: &str, answered: Answered) -> Pending<Answering>;
+
+    /// The answer to an inquiry, if there is one.
+    fn answered(&self, id: &str) -> Pending<Option<Answered>>;
+
+    /// One inquiry, by its id or by an end of it that only one has.
+    fn inquiry(&self, id: &str) -> Pending<Option<Inquiry>>;
+
+    /// Inquiries nobody has settled, in the order they were asked: all, or those below one session.
+    fn inquiries(&self, root: Option<&SessionId>) -> Pending<Vec<Inquiry>>;
+
+    /// Keeps a rule and gives it a number; one that is there already keeps its own.
+    fn put_rule(&self, rule: RuleRow) -> Pending<i64>;
+
+    /// Takes a rule away; says whether it was there.
+    fn remove_rule(&self, number: i64) -> Pending<bool>;
+
+    /// All rules people made, the oldest first.
+    fn rules(&self) -> Pending<(RuleVersion, Vec<RuleRow>)>;
 
     /// One session by id, deleted ones included.
     fn session(&self, id: &SessionId) -> Pending<Option<Session>>;

@@ -1,6 +1,6 @@
 //! Rules, modes and effects → allow, ask or deny, with the reason in words.
 //!
-//! Order: deny rules, plan mode, allow rules, mode × effect, ask. A path is judged by where its
+//! Order: deny rules, plan mode, ask rules, allow rules, mode × effect, ask. A path is judged by where its
 //! links lead, so a link in the working directory is no way out of it; what is denied is denied
 //! under both names. The full policy (grammar of shell commands, path grants) extends this
 //! file, not its callers.
@@ -33,6 +33,8 @@ pub struct Policy {
     pub mode: PermissionMode,
     /// Rules that allow.
     pub allow: Vec<Rule>,
+    /// Rules that have a person asked, whatever allows it.
+    pub ask: Vec<Rule>,
     /// Rules that refuse, in every mode.
     pub deny: Vec<Rule>,
 }
@@ -74,6 +76,9 @@ impl Policy {
         // Invariant: in plan mode nothing is changed, whatever else is allowed.
         if self.mode == PermissionMode::Plan && effect != Effect::ReadOnly {
             return Verdict::Deny(format!("plan mode only looks, and this {}", words_for(effect)));
+        }
+        if let Some(rule) = self.ask.iter().find(|rule| rule.denies(judged)) {
+            return Verdict::Ask(format!("the ask rule `{rule}` wants somebody to be asked"));
         }
         if let Some(rule) = self.allow.iter().find(|rule| rule.allows(judged)) {
             return Verdict::Allow(format!("the rule `{rule}` allows it"));

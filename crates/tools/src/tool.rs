@@ -9,8 +9,8 @@ use std::{
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    CallId, Dialect, Effect, ErrorCode, Part, Repeat, SessionId, Todo, ToolKind, ToolSpec, event::TaskNote,
-    tool_call::FileNote,
+    CallId, Dialect, Effect, ErrorCode, Part, Question, QuestionReply, Repeat, SessionId, Todo, ToolKind,
+    ToolSpec, event::TaskNote, tool_call::FileNote,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -100,6 +100,8 @@ pub struct ToolContext {
     pub todos: Arc<[Todo]>,
     /// Tells whoever watches what is going on, as it goes on.
     pub progress: Progress,
+    /// Asks whoever the work is for; waits until they answer, which survives a restart.
+    pub ask: Inquirer,
     /// Reads a blob that an earlier result was spilled to.
     pub blobs: BlobReader,
     /// Who calls, for tools that ask other agents; what it is only the runtime knows.
@@ -108,6 +110,14 @@ pub struct ToolContext {
 
 /// Says something about a running call to whoever watches.
 pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Asks people something during a call. Where nobody can be asked, it is declined at once.
+pub type Inquirer = Arc<dyn Fn(Vec<Question>) -> BoxFuture<'static, QuestionReply> + Send + Sync>;
+
+/// An inquirer where nobody can be asked.
+pub fn nobody() -> Inquirer {
+    Arc::new(|_| Box::pin(async { QuestionReply::Declined { because: Some("nobody can be asked".into()) } }))
+}
 
 /// Gets stored bytes by their id; none if there are no such bytes.
 pub type BlobReader = Arc<dyn Fn(String) -> BoxFuture<'static, Option<Vec<u8>>> + Send + Sync>;

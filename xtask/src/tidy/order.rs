@@ -20,7 +20,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
         &["caller", "inbox", "tasks"],
         &["world"],
         &["answers", "kit", "replies"],
-        &["definitions", "memory", "signals", "bus", "governor", "hooks", "workspace"],
+        &["definitions", "memory", "signals", "bus", "governor", "hooks", "inquiries", "standing", "workspace"],
         &["clock", "error"],
     ],
 )];

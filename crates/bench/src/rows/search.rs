@@ -76,6 +76,7 @@ async fn search(grep: &dyn Tool, root: &Path) -> Result<()> {
         todos: Arc::default(),
         progress: Arc::new(|_| {}),
         caller: None,
+        ask: rooftree_tools::tool::nobody(),
         blobs: Arc::new(|_| Box::pin(async { None })),
     };
     let output = grep.run(input, context).await;

@@ -110,6 +110,7 @@ async fn search(tool: &SemanticSearch, root: &Path, query: &str) -> Result<()> {
         todos: Arc::default(),
         progress: Arc::new(|_| {}),
         caller: None,
+        ask: rooftree_tools::tool::nobody(),
         blobs: Arc::new(|_| Box::pin(async { None })),
     };
     let output = tool.run(input, context).await;

@@ -124,6 +124,7 @@ pub mod tests {
                 run: RunId::from_entropy(parent),
                 call: CallId::from_entropy(tail),
             }),
+            policy: None,
         };
         event(tail, body)
     }

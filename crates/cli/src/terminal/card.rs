@@ -107,10 +107,13 @@ impl Card {
 
     /// What a key means; none if nothing.
     pub fn choice(key: char) -> Option<Choice> {
-        let answer = |decision, scope| Some(Choice::Answer(Answer { decision, scope, because: None }));
+        let answer =
+            |decision, scope| Some(Choice::Answer(Answer { decision, scope, because: None, digest: None }));
         match key.to_ascii_lowercase() {
             'y' => answer(PermissionDecision::Allow, PermissionScope::Once),
             's' => answer(PermissionDecision::Allow, PermissionScope::Session),
+            'p' => answer(PermissionDecision::Allow, PermissionScope::Project),
+            'a' => answer(PermissionDecision::Allow, PermissionScope::Always),
             // A bare Enter must never permit anything.
             'n' => answer(PermissionDecision::Deny, PermissionScope::Once),
             'f' => Some(Choice::SayWhy),
@@ -125,6 +128,10 @@ impl Card {
             (PermissionDecision::Allow, PermissionScope::Session) => {
                 Line::of(Look::Good, "yes, this session")
             }
+            (PermissionDecision::Allow, PermissionScope::Project) => {
+                Line::of(Look::Good, "yes, in this project")
+            }
+            (PermissionDecision::Allow, PermissionScope::Always) => Line::of(Look::Good, "yes, always"),
             (PermissionDecision::Deny, _) => Line::of(Look::Warning, "no"),
         }
     }
@@ -179,6 +186,9 @@ mod tests {
             effect: Effect::Destructive,
             rule: "Bash(rm x)".into(),
             until: Timestamp(0),
+            reason: String::new(),
+            digest: String::new(),
+            scopes: Vec::new(),
         };
         let card = asked(body);
         let shown: Vec<String> = card.lines(1, 80).iter().map(|line| line.paint(false)).collect();
@@ -208,6 +218,9 @@ mod tests {
             effect: Effect::Destructive,
             rule: "Bash".into(),
             until: Timestamp(0),
+            reason: String::new(),
+            digest: String::new(),
+            scopes: Vec::new(),
         };
         let lines = asked(body).lines(0, 80);
         assert!(lines.iter().any(|line| line.paint(false).trim() == "echo 30"));

@@ -1,47 +1,37 @@
-//! Makes the calls of one reply: in scope? permitted? intent kept, run, result kept.
+//! Makes the calls of one reply: checked, permitted, intent kept, run, result kept.
 //!
-//! Invariant: this is the only place where a tool call is checked and the only place where one
-//! is run. Calls that only look run at the same time; a call with effects runs alone, after the
-//! ones before it. Results are kept as they come, so that a crash loses as little as possible;
+//! Invariant: this is the only place where a tool is run. Calls that only look run at the same time;
+//! a call with effects runs alone, after the ones before it. Results are kept as they come, so that a crash loses as little as possible;
 //! `history.rs` gives them to the model in call order.
 
 use std::{collections::VecDeque, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use rooftree_protocol::{ErrorCode, EventBody, Outcome, Repeat, Timestamp, ToolCall, event::ToolRecord};
-use rooftree_tools::{Judged, ToolOutput, Verdict, toolset::Found};
+use rooftree_protocol::{ErrorCode, EventBody, Outcome, Repeat, Timestamp, ToolCall};
+use rooftree_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Agent,
-    call::{Prepared, context, leave, not_made},
+    call::{Prepared, context, leave},
+    check::{Checked, consult, refusal},
     journal::Commit,
     limits::End,
     permission,
     permission::Permitted,
-    result,
+    questions, result,
     take::is_steered,
 };
-use crate::{
-    Error,
-    hooks::{self, Said, ToolUse},
-    kit::{ONLY_ABOVE, ONLY_FIRST},
-};
+use crate::{Error, hooks::Said};
 
 /// How long a cancelled tool may take to stop before it is given up.
 const GRACE: Duration = Duration::from_secs(5);
-
-/// What the checks say about a call.
-enum Checked {
-    Ready(Prepared),
-    Ask(Prepared, String),
-    Refused(ToolRecord),
-}
 
 /// Makes the calls; says if the run must end for something that came meanwhile.
 pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Option<End>, Error> {
     let mut rest = VecDeque::from(calls);
     let mut said = Said::default();
+    agent.renew_policy().await?;
     while let Some(call) = rest.pop_front() {
         if is_steered(agent).await? {
             rest.push_front(call);
@@ -62,8 +52,11 @@ pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Optio
                 let batch = together(agent, first, &mut rest, &mut said).await;
                 run_batch(agent, batch).await?
             }
-            Checked::Ask(prepared, reason) => match permission::ask(agent, &prepared, reason).await? {
-                Permitted::Yes => run_batch(agent, vec![prepared]).await?,
+            Checked::Ask(mut prepared, reason) => match permission::ask(agent, &prepared, reason).await? {
+                Permitted::Yes(by) => {
+                    prepared.permitted = by;
+                    run_batch(agent, vec![prepared]).await?
+                }
                 Permitted::No(words) => {
                     agent.note(EventBody::ToolCompleted(refusal(&prepared, words)));
                     None
@@ -83,105 +76,6 @@ pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Optio
         }
     }
     Ok(None)
-}
-
-/// The one place where it is decided whether a call may be made.
-fn check(agent: &Agent, call: &ToolCall) -> Checked {
-    let refused = |outcome, words: String| {
-        let title = call.tool.clone();
-        Checked::Refused(not_made(call, &title, outcome, words))
-    };
-    let Found::Tool(tool) = agent.kit.toolset.find(&call.tool) else {
-        let (code, words) = unknown_tool(agent, &call.tool);
-        return refused(Outcome::Failed(code), words);
-    };
-    let input = match tool.normalise(&call.tool, call.input.clone()) {
-        Ok(input) => input,
-        Err(words) => return refused(Outcome::Failed(ErrorCode::InvalidArguments), words),
-    };
-    let (effect, repeat, title) = (tool.effect(&input), tool.repeat(&input), tool.title(&input));
-    let subject = tool.subject(&input);
-    let judged =
-        Judged { tool: &tool.spec().name, subject: subject.as_deref(), effect, cwd: &agent.session.cwd };
-    let verdict = agent.policy.judge(&judged);
-    let prepared = Prepared { call: call.clone(), tool, input, effect, repeat, title };
-    match verdict {
-        Verdict::Allow(_) => Checked::Ready(prepared),
-        Verdict::Ask(reason) => Checked::Ask(prepared, reason),
-        Verdict::Deny(reason) => Checked::Refused(refusal(&prepared, format!("[denied] {reason}"))),
-    }
-}
-
-/// What the checks say, made stricter by what hooks say.
-async fn consult(agent: &mut Agent, call: &ToolCall, said: &mut Said) -> Checked {
-    let checked = check(agent, call);
-    let one = match &checked {
-        Checked::Ready(one) | Checked::Ask(one, _) if agent.world.has_say() => one,
-        _ => return checked,
-    };
-    let (world, about) = (agent.world.clone(), tool_use(agent, one));
-    let verdict = said.about(&world.options.hooks, &*world.options.clock, about).await;
-    match (verdict, checked) {
-        (hooks::Verdict::Deny(why), Checked::Ready(one) | Checked::Ask(one, _)) => {
-            Checked::Refused(refusal(&one, format!("[denied] {why}")))
-        }
-        (hooks::Verdict::Ask, Checked::Ready(one)) => {
-            Checked::Ask(one, "a hook wants somebody to be asked about it".into())
-        }
-        (_, checked) => checked,
-    }
-}
-
-fn tool_use(agent: &Agent, one: &Prepared) -> ToolUse {
-    ToolUse {
-        session: agent.session.id.clone(),
-        run: agent.run_id(),
-        agent: agent.session.agent.clone(),
-        depth: agent.mandate.as_ref().map_or(0, |mandate| mandate.depth()),
-        call: one.call.id.clone(),
-        tool: one.tool.spec().name.clone(),
-        input: one.input.clone(),
-        title: one.title.clone(),
-        effect: one.effect,
-        cwd: agent.session.cwd.clone(),
-    }
-}
-
-fn unknown_tool(agent: &Agent, name: &str) -> (ErrorCode, String) {
-    let exists = matches!(agent.world.options.tools.find(name), Found::Tool(_));
-    let there_are = agent.kit.toolset.names().join(", ");
-    if let Some(words) = not_inside(agent, name) {
-        return (ErrorCode::ToolNotAllowed, words);
-    }
-    if exists {
-        (
-            ErrorCode::ToolNotAllowed,
-            format!("tool_not_allowed: this agent may not use `{name}`. It has: {there_are}"),
-        )
-    } else {
-        (
-            ErrorCode::ToolNotFound,
-            format!("tool_not_found: there is no tool `{name}`. There are: {there_are}"),
-        )
-    }
-}
-
-/// What to say about a tool that only agents further up have.
-fn not_inside(agent: &Agent, name: &str) -> Option<String> {
-    let Found::Tool(tool) = agent.world.options.tools.find(name) else { return None };
-    let name = tool.spec().name.as_str();
-    agent.mandate.as_ref()?;
-    if ONLY_ABOVE.contains(&name) {
-        Some(format!(
-            "{name} is not available inside a sub-agent. Do the work yourself, or say in your answer what another agent should do."
-        ))
-    } else if ONLY_FIRST.contains(&name) {
-        Some(format!(
-            "{name} is not available inside a sub-agent. Decide by yourself, or ask in your answer."
-        ))
-    } else {
-        None
-    }
 }
 
 /// The first call and those after it that may run at the same time.
@@ -217,11 +111,20 @@ async fn run_batch(agent: &mut Agent, batch: Vec<Prepared>) -> Result<Option<End
     let stop = CancellationToken::new();
     let mut running: FuturesUnordered<Running> =
         batch.into_iter().map(|one| start(agent, one, &stop)).collect();
-    let mut ended = None;
+    let (mut ended, mut asked) = (None, Vec::new());
     while ended.is_none() {
+        let (interruption, too_late) = (agent.interruption(), questions::too_late(agent, &asked));
         let came = tokio::select! {
             biased;
-            came = agent.interruption() => came,
+            came = interruption => came,
+            wish = agent.wishes.next() => {
+                questions::put(agent, wish, &mut asked).await?;
+                continue;
+            }
+            () = too_late => {
+                questions::look(agent, &mut asked).await?;
+                continue;
+            }
             done = running.next() => match done {
                 Some((call, output, since)) => {
                     result::keep(agent, &call, output, since, None);
@@ -231,6 +134,10 @@ async fn run_batch(agent: &mut Agent, batch: Vec<Prepared>) -> Result<Option<End
             },
         };
         ended = agent.heed(came)?;
+        questions::look(agent, &mut asked).await?;
+    }
+    if ended != Some(End::Paused) {
+        questions::withdraw(agent, asked).await?;
     }
     stop.cancel();
     wind_up(agent, running, ended.as_ref()).await;
@@ -274,10 +181,6 @@ fn intent(one: &Prepared) -> EventBody {
         input: one.input.clone(),
         effect: one.effect,
         repeat: one.repeat,
+        permitted: one.permitted.clone(),
     }
-}
-
-fn refusal(one: &Prepared, words: String) -> ToolRecord {
-    let record = not_made(&one.call, &one.title, Outcome::Denied, words);
-    ToolRecord { tool: one.tool.spec().name.clone(), ..record }
 }

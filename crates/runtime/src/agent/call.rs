@@ -19,6 +19,8 @@ pub(super) struct Prepared {
     pub(super) effect: Effect,
     pub(super) repeat: Repeat,
     pub(super) title: String,
+    /// What lets it happen, in words.
+    pub(super) permitted: String,
 }
 
 impl Prepared {
@@ -40,6 +42,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
         caller: caller(agent, one),
         views: agent.views.clone(),
         todos: agent.history.todos(),
+        ask: agent.wishes.inquirer(call),
         progress: Arc::new(move |text| {
             telling.say(run.clone(), EventBody::ToolOutput { call: called.clone(), text: text.to_owned() });
         }),

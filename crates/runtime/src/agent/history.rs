@@ -7,8 +7,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use rooftree_protocol::{
-    BlobId, CallId, Event, EventBody, Lane, Limits, Origin, Outcome, Part, PermissionId, Repeat, RunId,
-    Timestamp, Todo, ToolCall, ToolResult, Usage,
+    Answer, BlobId, CallId, Event, EventBody, Lane, Limits, Origin, Outcome, Part, PermissionMode, Repeat,
+    RunId, Timestamp, Todo, ToolCall, ToolResult, Usage,
     event::{
         ClearReason, Compaction, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, Verdict,
         WaitReason,
@@ -16,7 +16,10 @@ use rooftree_protocol::{
 };
 use rooftree_providers::{ModelMessage, may_be_shown};
 
-use super::{run_view::RunView, window, wording};
+use super::{
+    run_view::{Asked, RunView},
+    window, wording,
+};
 
 /// What a session's events amount to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +43,8 @@ pub struct History {
     checked: bool,
     /// The number of the last reply.
     reply_at: u64,
+    /// How much may happen without asking, if that was changed.
+    mode: Option<PermissionMode>,
     /// Tasks that were started and of whose end nothing was told.
     tasks: Vec<TaskNote>,
     /// Tasks of whose end a call has told, while the inbox may still hold it.
@@ -129,8 +134,15 @@ impl History {
                 self.set_waiting(*until);
             }
             EventBody::RunResumed { .. } => self.set_waiting(None),
-            EventBody::PermissionRequested { id, .. } => self.set_asking(Some(id.clone())),
-            EventBody::PermissionResolved { .. } => self.set_asking(None),
+            EventBody::PermissionRequested { id, digest, until, .. } => {
+                self.note_asked(id.as_str(), digest, *until);
+            }
+            EventBody::PermissionResolved { id, answer, .. } => {
+                self.note_settled(id.as_str(), Some(answer));
+            }
+            EventBody::QuestionRequested { id, until, .. } => self.note_asked(id.as_str(), "", *until),
+            EventBody::QuestionAnswered { id, .. } => self.note_settled(id.as_str(), None),
+            EventBody::ModeChanged { mode, .. } => self.mode = *mode,
             EventBody::TodoUpdated { items } => self.todos = items.as_slice().into(),
             EventBody::RunVerified(verdict) => self.take_verdict(verdict),
             EventBody::RunCompleted(_) => {
@@ -225,6 +237,11 @@ impl History {
         }
     }
 
+    /// How much may happen without asking, if that was changed since the session began.
+    pub fn mode(&self) -> Option<PermissionMode> {
+        self.mode
+    }
+
     /// The number of the last reply: where a fork that it asks for branches off.
     pub fn reply_at(&self) -> u64 {
         self.reply_at
@@ -248,8 +265,8 @@ impl History {
     fn clear(&mut self) {
         let (run, taken, reply_at) = (self.run.take(), self.taken, self.reply_at);
         let (tasks, told) = (std::mem::take(&mut self.tasks), std::mem::take(&mut self.told));
-        let heard = std::mem::take(&mut self.heard);
-        *self = Self { run, taken, reply_at, tasks, told, heard, ..Self::default() };
+        let (heard, mode) = (std::mem::take(&mut self.heard), self.mode);
+        *self = Self { run, taken, reply_at, tasks, told, heard, mode, ..Self::default() };
     }
 
     /// Forgets everything but the last request.
@@ -384,9 +401,17 @@ impl History {
         }
     }
 
-    fn set_asking(&mut self, question: Option<PermissionId>) {
+    fn note_asked(&mut self, id: &str, digest: &str, until: Timestamp) {
         if let Some(run) = &mut self.run {
-            run.asking = question;
+            let (id, digest) = (id.to_owned(), digest.to_owned());
+            run.asked.push(Asked { id, digest, until, settled: false, answer: None });
+        }
+    }
+
+    fn note_settled(&mut self, id: &str, answer: Option<&Answer>) {
+        let asked = self.run.as_mut().and_then(|run| run.asked.iter_mut().find(|asked| asked.id == id));
+        if let Some(asked) = asked {
+            (asked.settled, asked.answer) = (true, answer.cloned());
         }
     }
 }

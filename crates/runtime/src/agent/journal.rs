@@ -13,7 +13,7 @@ use std::{
 };
 
 use rooftree_protocol::{Command, Event, EventBody, Lane, RunId, Session};
-use rooftree_store::{Batch, Claim, Pending, Post, TaskRow};
+use rooftree_store::{Batch, Claim, Inquiry, Pending, Post, RuleRow, TaskRow};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -40,6 +40,8 @@ pub(crate) struct Commit {
     pub(crate) opens: Option<Option<RunId>>,
     pub(crate) posts: Vec<Post>,
     pub(crate) tasks: Vec<TaskRow>,
+    pub(crate) asks: Vec<Inquiry>,
+    pub(crate) rules: Vec<RuleRow>,
     pub(crate) blobs: Vec<Vec<u8>>,
     pub(crate) snippet: Option<String>,
 }
@@ -135,6 +137,8 @@ impl Journal {
             run: commit.opens,
             posts: commit.posts,
             tasks: commit.tasks,
+            asks: commit.asks,
+            rules: commit.rules,
             blobs: commit.blobs,
             snippet: commit.snippet,
             lease: world.now().after(LEASE),
@@ -245,13 +249,13 @@ impl Scribe {
 
     /// Another process wrote something: maybe a command for this agent, maybe mail.
     async fn listen(&self) {
+        self.world.standing.forget();
         let commands = self.world.store().take_commands(&self.claim).await.unwrap_or_default();
         for row in commands {
             let signal = match row.command {
                 Command::Cancel { run, .. } => Signal::Cancel(run),
                 Command::Delete { .. } => Signal::Cancel(None),
                 Command::Clear { .. } => Signal::Clear,
-                Command::Permit { permission, answer, .. } => Signal::Permit(permission, answer),
                 Command::StopProcess { process, .. } => Signal::StopProcess(process),
                 _ => Signal::Mail,
             };

@@ -61,7 +61,6 @@ impl Agent {
                 self.clear_asked = true;
                 return Ok(Some(End::Cancelled));
             }
-            Signal::Permit(question, answer) => self.answers.push((question, answer)),
             Signal::StopProcess(process) => self.stop_process(process),
             Signal::Broken(error) => return Err(error.into()),
         }

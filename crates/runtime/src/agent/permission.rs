@@ -1,39 +1,59 @@
-//! Asks a person about one call and waits for the answer, the end of patience, or an interruption.
+//! Asks a person about one call. The answer is bound to that very call: what was shown is what is made.
 
-use std::time::Duration;
-
-use futures::future::BoxFuture;
 use rooftree_protocol::{
-    EventBody, PermissionDecision, PermissionId, PermissionScope, command::Answer, event::WaitReason,
+    Answer, EventBody, PermissionDecision, PermissionId, PermissionScope,
+    event::{PolicyNote, WaitReason},
 };
-use rooftree_tools::{Judged, Policy};
+use rooftree_store::{RuleKind, RuleRow, RuleScope};
+use rooftree_tools::{Judged, Policy, Rule};
+use serde_json::json;
+use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Agent,
     call::{Prepared, context},
+    inquire::{self, Ask, Heard},
     limits::End,
+    run_view::Asked,
 };
-use crate::{Error, world::Asking};
+use crate::{Error, standing};
 
 /// What came of the question.
 pub(super) enum Permitted {
-    Yes,
+    Yes(String),
     No(String),
     Ended(End),
 }
 
-/// Puts the question, if there is anybody to answer it.
+/// Puts the question, if there is anybody to answer it; one that was put before is waited for.
 pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Result<Permitted, Error> {
-    if agent.world.options.asking == Asking::Nobody {
+    let id = PermissionId::akin_to(one.call.id.as_str());
+    let digest = digest(agent, one);
+    let before = agent.history.run().and_then(|run| run.asked(id.as_str())).cloned();
+    match &before {
+        Some(asked) if asked.digest != digest => {
+            let words = "[auto-rejected: the call is not the one that was asked about]";
+            if asked.answer.is_none() {
+                resolve(agent, &id, Answer::deny(None), "changed", Vec::new()).await?;
+            }
+            return Ok(Permitted::No(words.into()));
+        }
+        // Answered, and cut off before the call was made.
+        Some(Asked { answer: Some(answer), .. }) => return Ok(said(answer, "user")),
+        _ => {}
+    }
+    let kept = if before.is_some() { agent.world.store().answered(id.as_str()).await? } else { None };
+    if kept.is_none() && !inquire::is_possible(agent) {
+        if before.is_some() {
+            resolve(agent, &id, Answer::deny(None), "nobody", Vec::new()).await?;
+        }
         return Ok(Permitted::No(format!("[auto-rejected: nobody can be asked] {reason}")));
     }
-    let id = PermissionId::from_entropy(agent.world.entropy());
-    let patience = Duration::from_secs(agent.kit.limits.permission_ttl_secs);
-    let until = agent.world.now().after(patience);
-    let expired = agent.world.options.clock.sleep(patience);
+    let until = before.map_or_else(|| inquire::deadline(agent), |asked| asked.until);
     let rule = suggested_rule(agent, one);
-    let request = EventBody::PermissionRequested {
+    let is_ask_rule = agent.policy.ask.iter().any(|ask| reason.contains(&format!("`{ask}`")));
+    let question = EventBody::PermissionRequested {
         id: id.clone(),
         call: one.call.id.clone(),
         tool: one.tool.spec().name.clone(),
@@ -42,56 +62,119 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         effect: one.effect,
         rule: rule.to_string(),
         until,
+        reason: reason.clone(),
+        digest: digest.clone(),
+        scopes: scopes(is_ask_rule),
     };
-    agent.note(EventBody::RunWaiting { reason: WaitReason::Permission, until: Some(until), detail: reason });
-    agent.note(request);
-    agent.journal.barrier().await?;
-    let (answer, by, end) = wait(agent, &id, expired).await?;
-    agent.note(EventBody::PermissionResolved { id, answer: answer.clone(), by: by.into() });
-    agent.note(EventBody::RunResumed { reason: WaitReason::Permission });
-    if let Some(end) = end {
-        return Ok(Permitted::Ended(end));
-    }
-    if answer.decision == PermissionDecision::Deny {
-        let words = answer
-            .because
-            .map_or_else(|| "[rejected by user]".into(), |words| format!("[rejected: {words}]"));
-        return Ok(Permitted::No(if by == "expired" {
-            "[auto-rejected: nobody answered in time]".into()
-        } else {
-            words
-        }));
-    }
-    if answer.scope == PermissionScope::Session {
-        agent.permitted.push(rule.clone());
-        agent.policy.allow.push(rule);
-    }
-    Ok(Permitted::Yes)
+    let words = format!("{} {}: {reason}", one.tool.spec().name, one.title);
+    let id_text = id.to_string();
+    let asked = Ask { id: id_text, digest, until, body: question, reason: WaitReason::Permission, words };
+    inquire::put(agent, &asked).await?;
+    decide(agent, &id, until, &rule).await
 }
 
-/// The first answer to this question; a no if patience ends or the run does.
-async fn wait(
+async fn decide(
     agent: &mut Agent,
     id: &PermissionId,
-    mut expired: BoxFuture<'static, ()>,
-) -> Result<(Answer, &'static str, Option<End>), Error> {
-    let no = Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because: None };
-    loop {
-        if let Some(at) = agent.answers.iter().position(|(question, _)| question == id) {
-            return Ok((agent.answers.swap_remove(at).1, "user", None));
+    until: rooftree_protocol::Timestamp,
+    rule: &Rule,
+) -> Result<Permitted, Error> {
+    let no = Answer::deny(None);
+    match inquire::wait(agent, id.as_str(), until).await? {
+        Heard::Answer(answered) => {
+            let answer = inquire::permission(&answered).cloned().unwrap_or(no);
+            let rules = remembered_rule(agent, &answer, rule, &answered.by);
+            resolve(agent, id, answer.clone(), &answered.by, rules).await?;
+            Ok(said(&answer, &answered.by))
         }
-        let came = tokio::select! {
-            biased;
-            came = agent.interruption() => came,
-            () = &mut expired => return Ok((no, "expired", None)),
-        };
-        if let Some(end) = agent.heed(came)? {
-            return Ok((no, "cancelled", Some(end)));
+        Heard::Nothing => {
+            resolve(agent, id, no, "expired", Vec::new()).await?;
+            Ok(Permitted::No("[auto-rejected: nobody answered in time]".into()))
+        }
+        // The question stands: whoever goes on with the run waits for the same answer.
+        Heard::Ended(End::Paused) => Ok(Permitted::Ended(End::Paused)),
+        Heard::Ended(end) => {
+            resolve(agent, id, no, "cancelled", Vec::new()).await?;
+            Ok(Permitted::Ended(end))
         }
     }
 }
 
-fn suggested_rule(agent: &Agent, one: &Prepared) -> rooftree_tools::Rule {
+fn said(answer: &Answer, by: &str) -> Permitted {
+    match answer.decision {
+        PermissionDecision::Allow => {
+            Permitted::Yes(format!("{by} said yes ({:?})", answer.scope).to_lowercase())
+        }
+        PermissionDecision::Deny => Permitted::No(match &answer.because {
+            None => "[rejected by user]".into(),
+            Some(words) => format!("[rejected: {words}]"),
+        }),
+    }
+}
+
+async fn resolve(
+    agent: &mut Agent,
+    id: &PermissionId,
+    answer: Answer,
+    by: &str,
+    rules: Vec<RuleRow>,
+) -> Result<(), Error> {
+    let outcome = EventBody::PermissionResolved { id: id.clone(), answer, by: by.into() };
+    inquire::settle(agent, id.as_str(), outcome, rules, WaitReason::Permission).await
+}
+
+/// Something somebody wants to be asked about every time is not answered for longer than once.
+fn scopes(is_ask_rule: bool) -> Vec<PermissionScope> {
+    use PermissionScope::{Always, Once, Project, Session};
+    if is_ask_rule { vec![Once] } else { vec![Once, Session, Project, Always] }
+}
+
+fn remembered_rule(agent: &Agent, answer: &Answer, rule: &Rule, by: &str) -> Vec<RuleRow> {
+    let scope = match answer.scope {
+        PermissionScope::Once => return Vec::new(),
+        PermissionScope::Session => RuleScope::Session(inquire::root(agent)),
+        PermissionScope::Project => RuleScope::Project(standing::project(&agent.home)),
+        PermissionScope::Always => RuleScope::Always,
+    };
+    let kind = match answer.decision {
+        PermissionDecision::Allow => RuleKind::Allow,
+        PermissionDecision::Deny => RuleKind::Deny,
+    };
+    vec![RuleRow { number: 0, kind, rule: rule.to_string(), scope, by: by.into(), at: agent.world.now() }]
+}
+
+/// Names exactly what is asked about. Two calls with the same name are the same in all that matters.
+fn digest(agent: &Agent, one: &Prepared) -> String {
+    let exact = json!([
+        one.tool.spec().name,
+        sorted(&one.input),
+        agent.session.cwd,
+        agent.session.agent,
+        agent.session.id,
+        one.call.id,
+    ]);
+    Sha256::digest(exact.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The same value with the keys of its maps in order.
+fn sorted(value: &serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| key.as_str());
+            entries
+                .into_iter()
+                .map(|(key, value)| (key.clone(), sorted(value)))
+                .collect::<serde_json::Map<_, _>>()
+                .into()
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}
+
+fn suggested_rule(agent: &Agent, one: &Prepared) -> Rule {
     let subject = one.tool.subject(&one.input);
     let tool = one.tool.spec().name.as_str();
     Policy::suggested_rule(&Judged {
@@ -100,4 +183,15 @@ fn suggested_rule(agent: &Agent, one: &Prepared) -> rooftree_tools::Rule {
         effect: one.effect,
         cwd: &agent.session.cwd,
     })
+}
+
+/// A policy as the journal keeps it.
+pub(super) fn written(policy: &Policy) -> PolicyNote {
+    let rules = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect();
+    PolicyNote {
+        mode: policy.mode,
+        allow: rules(&policy.allow),
+        ask: rules(&policy.ask),
+        deny: rules(&policy.deny),
+    }
 }

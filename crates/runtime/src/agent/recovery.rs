@@ -1,8 +1,7 @@
 //! Finds out where a session was when nobody was working on it any more.
 
 use rooftree_protocol::{
-    Answer, Command, ErrorCode, EventBody, Outcome, PermissionDecision, PermissionScope, Problem, Repeat,
-    ToolCall, event::NoticeLevel,
+    Command, ErrorCode, EventBody, Outcome, Problem, Repeat, ToolCall, event::NoticeLevel,
 };
 use rooftree_store::CommandRow;
 
@@ -43,7 +42,7 @@ pub(super) async fn load(agent: &mut Agent) -> Result<(), Error> {
 }
 
 /// Heeds commands for whoever had the session before and did not get to them. A wish to stop is
-/// for the run it was meant for, never for a later one; a question asked then is withdrawn anyway.
+/// for the run it was meant for, never for a later one.
 pub(super) fn heed_left(agent: &mut Agent, left: Vec<CommandRow>) {
     let began = agent.history.run().map(|run| run.started_at);
     for row in left {
@@ -63,14 +62,12 @@ pub(super) fn heed_left(agent: &mut Agent, left: Vec<CommandRow>) {
 }
 
 /// Closes what a crash left open, so that the run can go on: calls that may not be made again
-/// get a result that says nobody knows; a question nobody answered is withdrawn.
+/// get a result that says nobody knows. A question nobody answered stands.
 pub(super) async fn recover(agent: &mut Agent, attempts: u32) -> Result<(), Error> {
     let Some(run) = agent.history.run() else { return Ok(()) };
-    if let Some(id) = run.asking.clone() {
-        let answer =
-            Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because: None };
-        agent.note(EventBody::PermissionResolved { id, answer, by: "interrupted".into() });
-    }
+    // Waiting for a person is not what ends processes.
+    let waits = run.asked.iter().any(|asked| !asked.settled);
+    let attempts = if waits { 0 } else { attempts };
     let lost = |open: &&OpenCall| {
         open.intent == Some(Repeat::AtMostOnce) || (attempts > ATTEMPTS && open.intent.is_some())
     };

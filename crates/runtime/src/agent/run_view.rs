@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, path::PathBuf};
 
 use rooftree_protocol::{
-    Mandate, MessageId, Outcome, PermissionId, RunId, Timestamp, ToolCall, Usage,
+    Answer, Mandate, MessageId, Outcome, RunId, Timestamp, ToolCall, Usage,
     event::{Denial, ReplyRecord, RunMode, StopReason, ToolRecord},
     tool_call::{FileAction, FileNote},
 };
@@ -12,6 +12,21 @@ use rooftree_protocol::{
 const STEPS: usize = 50;
 /// Files looked at that are remembered.
 const EXPLORED: usize = 200;
+
+/// Something people were asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// Its name.
+    pub id: String,
+    /// Names exactly what was asked.
+    pub digest: String,
+    /// When it is too late for an answer.
+    pub until: Timestamp,
+    /// Whether it stands no longer.
+    pub settled: bool,
+    /// What was said about a permission.
+    pub answer: Option<Answer>,
+}
 
 /// How far the run is that is being worked on.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,8 +75,8 @@ pub struct RunView {
     pub cut_off: u32,
     /// When a provider wants to be asked again.
     pub waiting_until: Option<Timestamp>,
-    /// A question nobody has settled yet.
-    pub asking: Option<PermissionId>,
+    /// What people were asked about the last reply's calls.
+    pub asked: Vec<Asked>,
     last_calls: Vec<ToolCall>,
 }
 
@@ -90,9 +105,14 @@ impl RunView {
             identical: 0,
             cut_off: 0,
             waiting_until: None,
-            asking: None,
+            asked: Vec::new(),
             last_calls: Vec::new(),
         }
+    }
+
+    /// What was asked under this name.
+    pub(super) fn asked(&self, id: &str) -> Option<&Asked> {
+        self.asked.iter().find(|asked| asked.id == id)
     }
 
     pub(super) fn note_reply(&mut self, reply: &ReplyRecord, calls: &[ToolCall]) {
@@ -106,6 +126,7 @@ impl RunView {
             && calls.iter().zip(&self.last_calls).all(|(a, b)| a.tool == b.tool && a.input == b.input);
         self.identical = if same && !calls.is_empty() { self.identical + 1 } else { 1 };
         self.last_calls = calls.to_vec();
+        self.asked.clear();
     }
 
     fn note_step(&mut self, record: &ToolRecord) {

@@ -5,14 +5,14 @@
 use rooftree_protocol::{EventBody, Lane, Message, Origin, RunId, event::RunMode};
 use rooftree_store::{InboxItem, failpoint, looked_at};
 
-use super::{Agent, journal::Commit};
+use super::{Agent, journal::Commit, permission::written};
 use crate::{Error, inbox};
 
 /// Starts a run for the next message in the mail, or for what waits at the boundary.
 /// Says whether there was anything.
 pub(super) async fn take_next(agent: &mut Agent) -> Result<bool, Error> {
     if let Some(item) = waiting(agent, Lane::Mail).await?.first() {
-        start(agent, item, mode_of(&item.message))?;
+        start(agent, item, mode_of(&item.message)).await?;
         return Ok(true);
     }
     let boundary = waiting(agent, Lane::Boundary).await?;
@@ -20,16 +20,17 @@ pub(super) async fn take_next(agent: &mut Agent) -> Result<bool, Error> {
     let Some(waking) = boundary.iter().find(is_news) else {
         return Ok(put_aside(agent, &boundary));
     };
-    start(agent, waking, RunMode::Woken)?;
+    start(agent, waking, RunMode::Woken).await?;
     Ok(true)
 }
 
 /// Opens a run. Its own message enters with it if it came by mail; what came by the boundary
 /// is taken in, in order, when the run reaches its first one.
-fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(), Error> {
+async fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(), Error> {
     // A delegated run is known by its message before it begins: the id of the one is that of the other.
     let run = RunId::akin_to(item.message.id.as_str());
     agent.equip(item.message.mandate.clone())?;
+    agent.renew_policy().await?;
     let started = EventBody::RunStarted {
         mode,
         message: item.message.id.clone(),
@@ -37,6 +38,7 @@ fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(), Error
         title: titled(&item.message),
         depth: agent.depth(),
         parent: agent.mandate.as_ref().map(|mandate| mandate.parent.clone()),
+        policy: Some(Box::new(written(&agent.policy))),
     };
     let mut commit = Commit { run: Some(run.clone()), opens: Some(Some(run)), ..Commit::default() };
     commit.bodies.push(started);

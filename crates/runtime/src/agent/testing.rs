@@ -36,6 +36,7 @@ pub(super) fn started() -> Event {
         title: String::new(),
         depth: 0,
         parent: None,
+        policy: None,
     })
 }
 

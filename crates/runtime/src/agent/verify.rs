@@ -103,6 +103,7 @@ fn context(agent: &Agent, cancel: CancellationToken) -> ToolContext {
         views: agent.views.clone(),
         todos: agent.history.todos(),
         progress: Arc::new(|_| {}),
+        ask: rooftree_tools::tool::nobody(),
         blobs: Arc::new(|_| Box::pin(async { None })),
     }
 }

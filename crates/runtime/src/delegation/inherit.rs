@@ -39,6 +39,7 @@ pub(super) fn mandate(caller: &Caller, asking: &Asking<'_>) -> Result<Mandate, F
         tools: tools(caller, definition, own_rights),
         permission_mode: policy.mode,
         allow: rules(policy, |policy| &policy.allow),
+        ask: rules(policy, |policy| &policy.ask),
         deny: rules(policy, |policy| &policy.deny),
         model: model(caller, definition, request, target)?,
         max_turns: request.max_turns,

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use rooftree_protocol::{
-    Answer, Command, Effect, EventBody, PermissionDecision, PermissionMode, PermissionScope, SessionId,
-};
+use rooftree_protocol::{Answer, Command, Effect, EventBody, PermissionMode, PermissionScope, SessionId};
 use rooftree_providers::scripted::{call, say};
 use rooftree_testkit::{House, Plan, Probe};
 use rooftree_tools::Toolset;
@@ -29,7 +27,7 @@ async fn answer(house: &House, session: &SessionId, nth: usize, answer: Answer) 
 }
 
 fn yes(scope: PermissionScope) -> Answer {
-    Answer { decision: PermissionDecision::Allow, scope, because: None }
+    Answer::allow(scope)
 }
 
 #[tokio::test]
@@ -53,11 +51,7 @@ async fn a_yes_holds_for_one_call_or_for_the_session() {
 async fn a_no_with_words_reaches_the_model_and_the_list_of_denials() {
     let house = change_twice().asking(PermissionMode::Ask).build();
     let session = house.post("go").await;
-    let no = Answer {
-        decision: PermissionDecision::Deny,
-        scope: PermissionScope::Once,
-        because: Some("use the other file".into()),
-    };
+    let no = Answer::deny(Some("use the other file".into()));
     answer(&house, &session, 1, no).await;
     answer(&house, &session, 2, yes(PermissionScope::Once)).await;
     let end = house.finished(&session).await;

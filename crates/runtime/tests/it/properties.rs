@@ -92,7 +92,8 @@ fn any_body() -> impl Strategy<Value = EventBody> {
             model: String::new(),
             title: String::new(),
             depth: 0,
-            parent: None
+            parent: None,
+            policy: None,
         }),
         Just(EventBody::RunCompleted(RunEnd {
             status: RunStatus::Cancelled,

@@ -134,6 +134,7 @@ pub(super) fn started(session: &SessionId, id: u64, run: &RunId) -> Event {
         title: "check".into(),
         depth: 0,
         parent: None,
+        policy: None,
     };
     Event { run: Some(run.clone()), ..event(session, id, body) }
 }

@@ -11,7 +11,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{
     blobs, column,
     inbox::{self, Letter, Reach},
+    inquiries,
     proof::Proof,
+    rules,
     spelled::Spelled,
     tasks,
 };
@@ -43,6 +45,8 @@ pub(crate) struct Sealed {
     told: Vec<(Lane, u64, MessageId)>,
     letters: Vec<Letter>,
     blobs: Vec<(BlobId, Vec<u8>)>,
+    /// What people were asked and the events settle.
+    settled: Vec<String>,
 }
 
 impl Sealed {
@@ -53,8 +57,18 @@ impl Sealed {
         let named = |bytes: Vec<u8>| (chain::blob_id(&bytes), bytes);
         let blobs = std::mem::take(&mut batch.blobs).into_iter().map(named).collect();
         let told = events.iter().filter_map(|event| message(event.borrow())).collect();
+        let settled = events.iter().filter_map(|event| settled(event.borrow())).collect();
         let events = events.iter().map(|event| Spelled::new(event.borrow())).collect::<Result<_, _>>()?;
-        Ok(Self { batch, events, told, letters, blobs })
+        Ok(Self { batch, events, told, letters, blobs, settled })
+    }
+}
+
+/// What people were asked that an event settles.
+fn settled(event: &Event) -> Option<String> {
+    match &event.body {
+        EventBody::PermissionResolved { id, .. } => Some(id.to_string()),
+        EventBody::QuestionAnswered { id, .. } => Some(id.to_string()),
+        _ => None,
     }
 }
 
@@ -92,6 +106,15 @@ pub(crate) fn append(connection: &Connection, proof: &Proof, sealed: &Sealed) ->
     }
     for task in &batch.tasks {
         tasks::put(connection, task)?;
+    }
+    for inquiry in &batch.asks {
+        inquiries::ask(connection, inquiry)?;
+    }
+    for settled in &sealed.settled {
+        inquiries::settle(connection, settled)?;
+    }
+    for rule in &batch.rules {
+        rules::put(connection, rule)?;
     }
     Ok(())
 }

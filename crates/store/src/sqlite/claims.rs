@@ -3,7 +3,7 @@
 use rooftree_protocol::{Lane, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{column, commands, inbox, proof::Proof, sessions};
+use super::{column, commands, inbox, proof::Proof, rules, sessions};
 use crate::{Claim, ClaimOutcome, Claimed, Error, Owner, failpoint, looked_at};
 
 /// Who wants to work and until when.
@@ -56,6 +56,7 @@ pub(crate) fn claim(connection: &Connection, id: &SessionId, wish: &Wish<'_>) ->
         session: sessions::needed(connection, id)?,
         attempts: held.attempts,
         commands: commands::take(connection, &Proof::from(&claim))?,
+        rules: rules::version(connection)?,
         waiting: [waiting(Lane::Mail)?, waiting(Lane::Boundary)?],
         claim,
     }))

@@ -10,6 +10,7 @@ const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/001_first.sql")),
     M::up(include_str!("schema/002_delegation.sql")),
     M::up(include_str!("schema/003_arrival.sql")),
+    M::up(include_str!("schema/004_inquiries.sql")),
 ];
 
 /// The version a current database has.

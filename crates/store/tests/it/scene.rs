@@ -102,6 +102,7 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             title: "oak".into(),
             depth: 0,
             parent: None,
+            policy: None,
         },
         EventBody::MessageUser { message: post.message, lane: Lane::Mail, position: place },
         EventBody::MessageCompleted(reply(&call)),

@@ -184,8 +184,8 @@ fn the_policy_knows_what_kind_of_subject_each_tool_has() {
 #[test]
 fn plan_mode_and_deny_rules_win_over_allow_rules() {
     let allow = rules(&["Write(a)"]);
-    let plan = Policy { mode: PermissionMode::Plan, allow: allow.clone(), deny: vec![] };
-    let denied = Policy { mode: PermissionMode::Bypass, allow, deny: rules(&["Write"]) };
+    let plan = Policy { mode: PermissionMode::Plan, allow: allow.clone(), ..Policy::default() };
+    let denied = Policy { mode: PermissionMode::Bypass, allow, deny: rules(&["Write"]), ..Policy::default() };
     for policy in [plan, denied] {
         let verdict = policy.judge(&judged("Write", "a", Effect::LocalMutation));
         assert!(matches!(verdict, Verdict::Deny(_)), "{verdict:?}");

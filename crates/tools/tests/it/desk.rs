@@ -88,6 +88,7 @@ fn context(cwd: &Path, told: Arc<Mutex<String>>) -> ToolContext {
         todos: Arc::new([]),
         progress: Arc::new(move |text| told.lock().unwrap().push_str(text)),
         caller: None,
+        ask: rooftree_tools::tool::nobody(),
         blobs: Arc::new(|id| {
             let bytes =
                 (id == "blb_long").then(|| format!("first\n{}\nlast\n", "x".repeat(5000)).into_bytes());

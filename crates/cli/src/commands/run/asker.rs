@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use rooftree_protocol::{Answer, Event, PermissionDecision, PermissionId, PermissionScope, SessionId};
+use rooftree_protocol::{Answer, Event, PermissionId, SessionId};
 
 use crate::terminal::{
     self,
@@ -58,7 +58,7 @@ impl Asker {
             }
             Some(reason) => {
                 let because = Some(reason.trim().to_owned()).filter(|words| !words.is_empty());
-                Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because }
+                Answer::deny(because)
             }
             None => match Card::choice(key)? {
                 Choice::Answer(answer) => answer,

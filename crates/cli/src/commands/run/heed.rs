@@ -1,7 +1,7 @@
 //! Does what whoever watches a run wants: say more, answer, stop.
 
 use rooftree_protocol::{
-    Answer, Command, Event, EventBody, Part, PermissionDecision, PermissionId, PermissionScope, Problem,
+    Answer, Command, Event, EventBody, Part, PermissionId, Problem,
     command::{Address, Delivery},
     event::{self, NoticeLevel},
 };
@@ -27,7 +27,7 @@ impl Following<'_> {
             Typed::Wish(Wish::Steer { text }) => self.post(text, None, Delivery::Steer).await,
             Typed::Wish(Wish::Permission { id, decision, scope, because }) => {
                 let question = self.question(id);
-                self.permit(question, Answer { decision, scope, because }).await
+                self.permit(question, Answer { decision, scope, because, digest: None }).await
             }
             Typed::Wish(Wish::Cancel) => self.cancel().await,
             Typed::Nonsense(what) => {
@@ -69,7 +69,7 @@ impl Following<'_> {
     pub(super) async fn refuse(&mut self, question: Question) -> Result<(), Problem> {
         self.asking = Asked::Nobody;
         let because = Some("standard input is closed, so nobody can be asked".to_owned());
-        let no = Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because };
+        let no = Answer::deny(because);
         self.permit(question, no).await
     }
 

@@ -206,6 +206,7 @@ mod tests {
                 title: "t".into(),
                 depth: 0,
                 parent: None,
+                policy: None,
             },
         )
     }

@@ -4,8 +4,8 @@
 //! because then a half-finished run would go on, so they close it themselves.
 
 use rooftree_protocol::{
-    Answer, Event, EventBody, Outcome, Part, PermissionDecision, PermissionScope, RunId, RunStatus, Session,
-    SessionId, Timestamp,
+    Answer, Event, EventBody, Outcome, Part, PermissionId, QuestionId, QuestionReply, RunId, RunStatus,
+    Session, SessionId, Timestamp,
     event::{self, RunEnd, ToolRecord},
 };
 use rooftree_runtime::History;
@@ -20,16 +20,22 @@ pub fn opening(session: &Session) -> Option<EventBody> {
     })
 }
 
+/// A question is taken back.
+fn withdrawn(id: &str) -> Option<EventBody> {
+    let by = "interrupted".to_owned();
+    if let Ok(id) = PermissionId::parse(id) {
+        return Some(EventBody::PermissionResolved { id, answer: Answer::deny(None), by });
+    }
+    let reply = QuestionReply::Declined { because: None };
+    Some(EventBody::QuestionAnswered { id: QuestionId::parse(id).ok()?, reply, by })
+}
+
 /// What ends the run that is open, if one is: its question is withdrawn, each call gets its
 /// one result, and the run is said to be interrupted.
 pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
     let Some(run) = history.run() else { return Vec::new() };
     let mut bodies = Vec::new();
-    if let Some(id) = run.asking.clone() {
-        let answer =
-            Answer { decision: PermissionDecision::Deny, scope: PermissionScope::Once, because: None };
-        bodies.push(EventBody::PermissionResolved { id, answer, by: "interrupted".into() });
-    }
+    bodies.extend(run.asked.iter().filter(|asked| !asked.settled).filter_map(|asked| withdrawn(&asked.id)));
     let mut calls = run.calls;
     for open in history.open_calls() {
         let (outcome, words) = match open.intent {

@@ -221,6 +221,7 @@ impl<'a> Writer<'a> {
             title: message.text(),
             depth: 0,
             parent: None,
+            policy: None,
         };
         let bodies = vec![started, EventBody::MessageUser { message, lane, position }];
         self.append(

@@ -51,8 +51,7 @@ async fn a_child_is_never_more_permissive_than_its_parent() {
     ])
     .agent(bold)
     .agent(shy);
-    plan.policy =
-        Policy { mode: PermissionMode::Ask, allow: vec![], deny: vec![Rule::parse("Look").unwrap()] };
+    plan.policy = Policy { deny: vec![Rule::parse("Look").unwrap()], ..Policy::default() };
     let house = plan.build();
     let session = house.post("go").await;
     house.finished(&session).await;

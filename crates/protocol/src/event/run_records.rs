@@ -1,0 +1,195 @@
+//! What the journal keeps about runs: checks, compactions, waits, ends.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{CallId, PermissionMode, Problem, RunStatus, Usage, tool_call::FileNote};
+
+/// What the verifiers of an agent found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// How often the work of this run has been checked, this time included.
+    pub attempt: u32,
+    /// Whether all of them found it good.
+    pub passed: bool,
+    /// Whether the work is given back.
+    pub again: bool,
+    /// What each of them said.
+    pub reports: Vec<Report>,
+    /// What judging cost.
+    pub usage: Usage,
+}
+
+/// What one verifier said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// Which one.
+    pub name: String,
+    /// Whether it found the work good.
+    pub passed: bool,
+    /// In its words.
+    pub said: String,
+}
+
+/// How a context was made smaller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Compaction {
+    /// In which way.
+    #[serde(flatten)]
+    pub how: Shrinking,
+    /// How many messages at the end stay as they are.
+    pub kept: u64,
+    /// Estimated tokens before.
+    pub before: u64,
+    /// Estimated tokens after.
+    pub after: u64,
+    /// What it cost to summarise.
+    pub usage: Usage,
+}
+
+/// The ways a context is made smaller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Shrinking {
+    /// Older messages are replaced by a summary.
+    Summary {
+        /// The summary.
+        summary: String,
+    },
+    /// Older tool results are cut to so many characters.
+    Trimmed {
+        /// How many.
+        chars: usize,
+    },
+}
+
+/// Why a context starts anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClearReason {
+    /// Somebody asked for it.
+    Asked,
+    /// The context had grown beyond what could be made smaller; the last request is kept.
+    Emergency,
+}
+
+/// What may happen without asking, and what may not happen at all, as rules are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PolicyNote {
+    /// The mode.
+    pub mode: PermissionMode,
+    /// Rules that allow.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
+    /// Rules that have a person asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ask: Vec<String>,
+    /// Rules that refuse.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
+}
+
+/// What a run can wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitReason {
+    /// A yes or no.
+    Permission,
+    /// An answer to the agent's question.
+    Question,
+    /// A delegated run.
+    Child,
+    /// The provider, which said "later".
+    RateLimit,
+    /// The provider, which failed and will be asked again.
+    Retry,
+}
+
+/// Everything about a run's end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunEnd {
+    /// How it ended.
+    pub status: RunStatus,
+    /// The last thing the agent said.
+    pub text: String,
+    /// Model replies.
+    pub turns: u32,
+    /// Tool calls made.
+    pub calls: u32,
+    /// What it cost.
+    pub usage: Usage,
+    /// How long it took, waiting included.
+    pub duration_ms: u64,
+    /// Files it changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileNote>,
+    /// Files it looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explored: Vec<PathBuf>,
+    /// Tools it used, in the order of first use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// What it did, in a few words each; the last ones if there were many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<String>,
+    /// What the runs it delegated to cost, not in `usage`.
+    #[serde(default)]
+    pub delegated: Usage,
+    /// What it changed in a working copy of its own, which is still to be brought in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Box<WorkspaceNote>>,
+    /// Whether what it says it did was checked, and found to be so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
+    /// Calls that were refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denials: Vec<Denial>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Problem>,
+}
+
+/// What a run changed in a working copy of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspaceNote {
+    /// Where the copy is.
+    pub root: PathBuf,
+    /// The branch its work is on, if there is git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit it started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// What changed, to read; or why that cannot be said.
+    pub diffstat: String,
+    /// The files that changed.
+    pub files: Vec<PathBuf>,
+}
+
+/// A call that was refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Denial {
+    /// Which call.
+    pub call: CallId,
+    /// Canonical tool name.
+    pub tool: String,
+    /// What it would have done.
+    pub title: String,
+    /// Why not, and what would have allowed it.
+    pub reason: String,
+}
+
+/// How bad a notice is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeLevel {
+    /// Good to know.
+    Info,
+    /// Should be looked at.
+    Warning,
+    /// Something failed.
+    Error,
+}

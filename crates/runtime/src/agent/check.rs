@@ -1,0 +1,131 @@
+//! Decides whether a call may be made: which tool, in scope, what hooks say, what the policy says.
+//!
+//! Invariant: this is the only place where that is decided. Order: scope, hooks, policy; whatever
+//! comes later can refuse what came earlier, never the other way round.
+
+use rooftree_protocol::{ErrorCode, Outcome, ToolCall, event::ToolRecord};
+use rooftree_tools::{Judged, Verdict, toolset::Found};
+
+use super::{
+    Agent,
+    call::{Prepared, not_made},
+};
+use crate::{
+    hooks::{self, Said, ToolUse},
+    kit::{ONLY_ABOVE, ONLY_FIRST},
+};
+
+/// What the checks say about a call.
+pub(super) enum Checked {
+    Ready(Prepared),
+    Ask(Prepared, String),
+    Refused(ToolRecord),
+}
+
+/// What scope and policy say.
+fn check(agent: &Agent, call: &ToolCall) -> Checked {
+    let refused = |outcome, words: String| {
+        let title = call.tool.clone();
+        Checked::Refused(not_made(call, &title, outcome, words))
+    };
+    let Found::Tool(tool) = agent.kit.toolset.find(&call.tool) else {
+        let (code, words) = unknown_tool(agent, &call.tool);
+        return refused(Outcome::Failed(code), words);
+    };
+    let input = match tool.normalise(&call.tool, call.input.clone()) {
+        Ok(input) => input,
+        Err(words) => return refused(Outcome::Failed(ErrorCode::InvalidArguments), words),
+    };
+    let (effect, repeat, title) = (tool.effect(&input), tool.repeat(&input), tool.title(&input));
+    let subject = tool.subject(&input);
+    let judged =
+        Judged { tool: &tool.spec().name, subject: subject.as_deref(), effect, cwd: &agent.session.cwd };
+    let verdict = agent.policy.judge(&judged);
+    let mut prepared =
+        Prepared { call: call.clone(), tool, input, effect, repeat, title, permitted: String::new() };
+    match verdict {
+        Verdict::Allow(reason) => {
+            prepared.permitted = reason;
+            Checked::Ready(prepared)
+        }
+        Verdict::Ask(reason) => Checked::Ask(prepared, reason),
+        Verdict::Deny(reason) => Checked::Refused(refusal(&prepared, format!("[denied] {reason}"))),
+    }
+}
+
+/// What the checks say, made stricter by what hooks say.
+pub(super) async fn consult(agent: &mut Agent, call: &ToolCall, said: &mut Said) -> Checked {
+    let checked = check(agent, call);
+    let one = match &checked {
+        Checked::Ready(one) | Checked::Ask(one, _) if agent.world.has_say() => one,
+        _ => return checked,
+    };
+    let (world, about) = (agent.world.clone(), tool_use(agent, one));
+    let verdict = said.about(&world.options.hooks, &*world.options.clock, about).await;
+    match (verdict, checked) {
+        (hooks::Verdict::Deny(why), Checked::Ready(one) | Checked::Ask(one, _)) => {
+            Checked::Refused(refusal(&one, format!("[denied] {why}")))
+        }
+        (hooks::Verdict::Ask, Checked::Ready(one)) => {
+            Checked::Ask(one, "a hook wants somebody to be asked about it".into())
+        }
+        (_, checked) => checked,
+    }
+}
+
+fn tool_use(agent: &Agent, one: &Prepared) -> ToolUse {
+    ToolUse {
+        session: agent.session.id.clone(),
+        run: agent.run_id(),
+        agent: agent.session.agent.clone(),
+        depth: agent.mandate.as_ref().map_or(0, |mandate| mandate.depth()),
+        call: one.call.id.clone(),
+        tool: one.tool.spec().name.clone(),
+        input: one.input.clone(),
+        title: one.title.clone(),
+        effect: one.effect,
+        cwd: agent.session.cwd.clone(),
+    }
+}
+
+fn unknown_tool(agent: &Agent, name: &str) -> (ErrorCode, String) {
+    let exists = matches!(agent.world.options.tools.find(name), Found::Tool(_));
+    let there_are = agent.kit.toolset.names().join(", ");
+    if let Some(words) = not_inside(agent, name) {
+        return (ErrorCode::ToolNotAllowed, words);
+    }
+    if exists {
+        (
+            ErrorCode::ToolNotAllowed,
+            format!("tool_not_allowed: this agent may not use `{name}`. It has: {there_are}"),
+        )
+    } else {
+        (
+            ErrorCode::ToolNotFound,
+            format!("tool_not_found: there is no tool `{name}`. There are: {there_are}"),
+        )
+    }
+}
+
+/// What to say about a tool that only agents further up have.
+fn not_inside(agent: &Agent, name: &str) -> Option<String> {
+    let Found::Tool(tool) = agent.world.options.tools.find(name) else { return None };
+    let name = tool.spec().name.as_str();
+    agent.mandate.as_ref()?;
+    if ONLY_ABOVE.contains(&name) {
+        Some(format!(
+            "{name} is not available inside a sub-agent. Do the work yourself, or say in your answer what another agent should do."
+        ))
+    } else if ONLY_FIRST.contains(&name) {
+        Some(format!(
+            "{name} is not available inside a sub-agent. Decide by yourself, or ask in your answer."
+        ))
+    } else {
+        None
+    }
+}
+
+pub(super) fn refusal(one: &Prepared, words: String) -> ToolRecord {
+    let record = not_made(&one.call, &one.title, Outcome::Denied, words);
+    ToolRecord { tool: one.tool.spec().name.clone(), ..record }
+}

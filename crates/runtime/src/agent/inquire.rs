@@ -1,0 +1,167 @@
+//! Asks people, durably: the question is on disk before anybody sees it, the first answer to it is on
+//! disk before whoever gave it hears "accepted", and a run that was killed meanwhile goes on with both.
+//!
+//! What is asked has an id that follows from its call, so that asking again after a crash is asking
+//! the same. Whoever answers does so in the store; a signal only hurries the one who waits.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{
+    EventBody, Lane, Message, MessageId, Origin, Part, Response, SessionId, Timestamp, event::WaitReason,
+};
+use rooftree_store::{Answered, Inquiry, Post, RuleRow, SessionFilter};
+
+use super::{Agent, journal::Commit, limits::End};
+use crate::{Error, world::Asking};
+
+/// Something to be asked.
+pub(super) struct Ask {
+    pub(super) id: String,
+    pub(super) digest: String,
+    pub(super) until: Timestamp,
+    /// What the journal says.
+    pub(super) body: EventBody,
+    pub(super) reason: WaitReason,
+    /// In words, for lists and for whoever is told of it elsewhere.
+    pub(super) words: String,
+}
+
+/// What came of waiting.
+pub(super) enum Heard {
+    /// Somebody answered.
+    Answer(Answered),
+    /// Nobody did in time.
+    Nothing,
+    /// The run must end first.
+    Ended(End),
+}
+
+/// Whether there is anybody who could be asked.
+pub(super) fn is_possible(agent: &Agent) -> bool {
+    agent.world.options.asking != Asking::Nobody
+}
+
+/// Asks, unless that was done before.
+pub(super) async fn put(agent: &mut Agent, ask: &Ask) -> Result<(), Error> {
+    let is_asked = agent.history.run().is_some_and(|run| run.asked.iter().any(|asked| asked.id == ask.id));
+    if is_asked {
+        return Ok(());
+    }
+    let inquiry = Inquiry {
+        id: ask.id.clone(),
+        session: agent.session.id.clone(),
+        root: root(agent),
+        run: agent.run_id(),
+        agent: agent.session.agent.clone(),
+        digest: ask.digest.clone(),
+        asked: ask.body.clone(),
+        asked_at: agent.world.now(),
+        until: ask.until,
+        answer: None,
+        settled: false,
+    };
+    let waiting =
+        EventBody::RunWaiting { reason: ask.reason, until: Some(ask.until), detail: ask.words.clone() };
+    let about = format!("{} asks: {}", agent.session.agent, ask.words);
+    let posts = presented(agent, &format!("ask:{}", ask.id), about).await?;
+    agent.append(Commit {
+        bodies: vec![waiting, ask.body.clone()],
+        run: agent.run_id(),
+        asks: vec![inquiry],
+        posts,
+        ..Commit::default()
+    });
+    rooftree_store::failpoint::reach_at("inquiry.asked", agent.depth());
+    agent.journal.barrier().await
+}
+
+/// Waits for the first answer, the end of patience, or an interruption.
+pub(super) async fn wait(agent: &mut Agent, id: &str, until: Timestamp) -> Result<Heard, Error> {
+    let mut expired = patience(agent, until);
+    loop {
+        if let Some(answered) = agent.world.store().answered(id).await? {
+            return Ok(Heard::Answer(answered));
+        }
+        let came = tokio::select! {
+            biased;
+            came = agent.interruption() => came,
+            () = &mut expired => return Ok(Heard::Nothing),
+        };
+        if let Some(end) = agent.heed(came)? {
+            return Ok(Heard::Ended(end));
+        }
+    }
+}
+
+/// Resolves when it is too late for an answer.
+pub(super) fn patience(agent: &Agent, until: Timestamp) -> BoxFuture<'static, ()> {
+    agent.world.options.clock.sleep(until.since(agent.world.now()))
+}
+
+/// Settles it: the outcome, what follows from it and the news of it are one commit.
+pub(super) async fn settle(
+    agent: &mut Agent,
+    id: &str,
+    outcome: EventBody,
+    rules: Vec<RuleRow>,
+    reason: WaitReason,
+) -> Result<(), Error> {
+    let words = match &outcome {
+        EventBody::PermissionResolved { answer, by, .. } => {
+            format!("{:?} by {by}", answer.decision).to_lowercase()
+        }
+        EventBody::QuestionAnswered { by, .. } => format!("settled by {by}"),
+        _ => "settled".into(),
+    };
+    let about = format!("{}: what it asked is decided: {words}", agent.session.agent);
+    let posts = presented(agent, &format!("answer:{id}"), about).await?;
+    let has_rules = !rules.is_empty();
+    agent.append(Commit {
+        bodies: vec![outcome, EventBody::RunResumed { reason }],
+        run: agent.run_id(),
+        rules,
+        posts,
+        ..Commit::default()
+    });
+    if has_rules {
+        agent.journal.barrier().await?;
+        agent.world.standing.forget();
+        agent.renew_policy().await?;
+    }
+    Ok(())
+}
+
+/// The session people watch: the first one above.
+pub(super) fn root(agent: &Agent) -> SessionId {
+    let above = agent.mandate.as_ref().and_then(|mandate| mandate.above.first());
+    above.map_or_else(|| agent.session.id.clone(), |above| above.session.clone())
+}
+
+/// When an answer of so much patience comes too late.
+pub(super) fn deadline(agent: &Agent) -> Timestamp {
+    agent.world.now().after(Duration::from_secs(agent.kit.limits.permission_ttl_secs))
+}
+
+/// What a delegated run asks is also told, silently, to the session a person talks to: it may be
+/// another one than those above, and the person will ask there what is going on.
+async fn presented(agent: &Agent, key: &str, words: String) -> Result<Vec<Post>, Error> {
+    if agent.mandate.is_none() {
+        return Ok(Vec::new());
+    }
+    let filter = SessionFilter { foreground: true, limit: 1, ..SessionFilter::default() };
+    let Some(front) = agent.world.store().sessions(filter).await?.pop() else { return Ok(Vec::new()) };
+    if front.id == agent.session.id {
+        return Ok(Vec::new());
+    }
+    let id = MessageId::from_entropy(agent.world.entropy());
+    let origin = Origin::System { about: "approval".into() };
+    let message =
+        Message { silent: true, ..Message::new(id, vec![Part::text(words)], origin, agent.world.now()) };
+    Ok(vec![Post { session: front.id, lane: Lane::Boundary, key: key.into(), message, capacity: u64::MAX }])
+}
+
+/// The permission a response gives; a response of another kind gives none.
+pub(super) fn permission(answered: &Answered) -> Option<&rooftree_protocol::Answer> {
+    if let Response::Permission(answer) = &answered.response { Some(answer) } else { None }
+}

@@ -1,0 +1,54 @@
+//! Answers what was asked: in the store, where the first answer wins, whichever process it is given in.
+
+use rooftree_protocol::{ErrorCode, Problem, Response, Timestamp};
+use rooftree_store::{Answered, Answering, Inquiry, Store};
+
+use crate::Error;
+
+/// Keeps an answer. Says what was asked, so that the one who waits can be hurried; or why the answer
+/// does not count. `id` may be an end of an id that only one has.
+pub async fn answer(
+    store: &dyn Store,
+    id: &str,
+    response: Response,
+    by: &str,
+    at: Timestamp,
+) -> Result<Inquiry, Error> {
+    let shown = if let Response::Permission(answer) = &response { answer.digest.clone() } else { None };
+    let asked = store.inquiry(id).await?.ok_or_else(|| unknown(id))?;
+    if shown.is_some_and(|shown| shown != asked.digest) {
+        return Err(Problem::new(ErrorCode::InvalidArguments, format!("{id} asks something else now"))
+            .cause("the answer is for a call with other arguments")
+            .fix("look at the question again: rooftree permissions list")
+            .into());
+    }
+    let is_fitting = matches!(
+        (&response, asked.id.starts_with("per_")),
+        (Response::Permission(_), true) | (Response::Question(_), false)
+    );
+    if !is_fitting {
+        return Err(Problem::new(ErrorCode::InvalidArguments, format!("{id} is not asked that way"))
+            .cause("a permission is answered with yes or no, a question with what it asks for")
+            .into());
+    }
+    let answered = Answered { response, by: by.into(), at };
+    match store.answer(&asked.id, answered).await? {
+        Answering::Taken(inquiry) => Ok(*inquiry),
+        Answering::Late(inquiry) => Err(late(&inquiry, at).into()),
+        Answering::Unknown => Err(unknown(id).into()),
+    }
+}
+
+fn unknown(id: &str) -> Problem {
+    Problem::new(ErrorCode::TaskNotFound, format!("nobody asks `{id}`"))
+        .fix("rooftree permissions list shows what is asked")
+}
+
+fn late(inquiry: &Inquiry, at: Timestamp) -> Problem {
+    let cause = match &inquiry.answer {
+        Some(answered) => format!("{} was faster", answered.by),
+        None if inquiry.until <= at => "its time was up".into(),
+        None => "whoever asked has gone on".into(),
+    };
+    Problem::new(ErrorCode::InteractionUnavailable, format!("{} is settled already", inquiry.id)).cause(cause)
+}

@@ -1,0 +1,105 @@
+//! What people are asked, and the rules they make: rows of their own, because others than the owner write them.
+
+use std::path::PathBuf;
+
+use rooftree_protocol::{EventBody, Response, RunId, SessionId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// Something a person is asked, kept from the commit that asks until after it is settled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Inquiry {
+    /// `per_…` or `que_…`.
+    pub id: String,
+    /// Who asks.
+    pub session: SessionId,
+    /// The first session above, which people watch.
+    pub root: SessionId,
+    /// In which run.
+    pub run: Option<RunId>,
+    /// The definition at work.
+    pub agent: String,
+    /// Names exactly what is asked.
+    pub digest: String,
+    /// The question, as the journal has it.
+    pub asked: EventBody,
+    /// Since when.
+    pub asked_at: Timestamp,
+    /// When it is answered by itself.
+    pub until: Timestamp,
+    /// The first answer.
+    pub answer: Option<Answered>,
+    /// Whether whoever asked has gone on.
+    pub settled: bool,
+}
+
+/// The answer to an inquiry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// What was said.
+    pub response: Response,
+    /// Who said it.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What came of answering.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answering {
+    /// It is the first answer, and it is kept.
+    Taken(Box<Inquiry>),
+    /// Somebody was faster, or nobody asks any more.
+    Late(Box<Inquiry>),
+    /// Nobody ever asked that.
+    Unknown,
+}
+
+/// A rule that a person made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleRow {
+    /// Its number, given by the store.
+    pub number: i64,
+    /// What it does.
+    pub kind: RuleKind,
+    /// The rule as it is written.
+    pub rule: String,
+    /// Where it holds.
+    pub scope: RuleScope,
+    /// Who made it.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What a rule does with a call it matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleKind {
+    /// Lets it happen.
+    Allow,
+    /// Has a person asked.
+    Ask,
+    /// Refuses it.
+    Deny,
+}
+
+/// Where a rule holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "scope", content = "place", rename_all = "snake_case")]
+pub enum RuleScope {
+    /// In a conversation, and for whoever works for it.
+    Session(SessionId),
+    /// Below a directory.
+    Project(PathBuf),
+    /// Everywhere.
+    Always,
+}
+
+/// Tells whether rules have changed: how many there are, and the highest number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RuleVersion {
+    /// How many.
+    pub count: i64,
+    /// The highest number.
+    pub last: i64,
+}

@@ -1,0 +1,122 @@
+//! What people are asked. The first answer is kept; every later one is told so.
+
+use rooftree_protocol::{Response, RunId, SessionId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::sessions;
+use crate::{Answered, Answering, Error, Inquiry};
+
+const COLUMNS: &str = "SELECT i.*, s.id AS session_id FROM inquiry i JOIN session s ON s.number = i.session";
+
+/// Keeps a question. One that is asked again after a crash is the one it was.
+pub(crate) fn ask(connection: &Connection, inquiry: &Inquiry) -> Result<(), Error> {
+    let (number, _) = sessions::place(connection, &inquiry.session)?;
+    connection
+        .prepare_cached(
+            "INSERT INTO inquiry (id, session, root, run, agent, digest, asked, asked_at, until)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
+        )?
+        .execute(params![
+            inquiry.id,
+            number,
+            inquiry.root.as_str(),
+            inquiry.run.as_ref().map(RunId::as_str),
+            inquiry.agent,
+            inquiry.digest,
+            serde_json::to_string(&inquiry.asked)?,
+            inquiry.asked_at.0,
+            inquiry.until.0,
+        ])?;
+    Ok(())
+}
+
+/// Whoever asked has gone on.
+pub(crate) fn settle(connection: &Connection, id: &str) -> Result<(), Error> {
+    connection.prepare_cached("UPDATE inquiry SET settled = 1 WHERE id = ?1")?.execute([id])?;
+    Ok(())
+}
+
+/// Keeps the first answer.
+pub(crate) fn answer(connection: &Connection, id: &str, answered: &Answered) -> Result<Answering, Error> {
+    let taken = connection
+        .prepare_cached(
+            "UPDATE inquiry SET answer = ?2, answered_by = ?3, answered_at = ?4
+             WHERE id = ?1 AND answer IS NULL AND settled = 0 AND until > ?4",
+        )?
+        .execute(params![id, serde_json::to_string(&answered.response)?, answered.by, answered.at.0])?;
+    Ok(match one(connection, id)? {
+        None => Answering::Unknown,
+        Some(inquiry) if taken == 1 => Answering::Taken(Box::new(inquiry)),
+        Some(inquiry) => Answering::Late(Box::new(inquiry)),
+    })
+}
+
+/// One inquiry, by its id or by a unique end of it.
+pub(crate) fn one(connection: &Connection, id: &str) -> Result<Option<Inquiry>, Error> {
+    let query = format!(
+        "{COLUMNS} WHERE i.id = ?1 OR (length(?1) >= 4 AND substr(i.id, -length(?1)) = ?1)
+         ORDER BY i.id = ?1 DESC LIMIT 2"
+    );
+    let mut statement = connection.prepare_cached(&query)?;
+    let mut rows = statement.query([id])?;
+    let Some(first) = rows.next()?.map(read).transpose()? else { return Ok(None) };
+    let is_unique = first.id == id || rows.next()?.is_none();
+    Ok(is_unique.then_some(first))
+}
+
+/// What is not settled, in the order it was asked.
+pub(crate) fn open(connection: &Connection, root: Option<&SessionId>) -> Result<Vec<Inquiry>, Error> {
+    let query = format!("{COLUMNS} WHERE i.settled = 0 AND (?1 IS NULL OR i.root = ?1) ORDER BY i.number");
+    let mut statement = connection.prepare_cached(&query)?;
+    let mut rows = statement.query([root.map(SessionId::as_str)])?;
+    let mut open = Vec::new();
+    while let Some(row) = rows.next()? {
+        open.push(read(row)?);
+    }
+    Ok(open)
+}
+
+/// An exact look-up that takes no ends of ids: what a waiting agent asks.
+pub(crate) fn answered(connection: &Connection, id: &str) -> Result<Option<Answered>, Error> {
+    let row = connection
+        .prepare_cached(
+            "SELECT answer, answered_by, answered_at FROM inquiry WHERE id = ?1 AND answer IS NOT NULL",
+        )?
+        .query_row([id], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    row.map(|(response, by, at)| Ok(Answered { response: spelled(&response)?, by, at: Timestamp(at) }))
+        .transpose()
+}
+
+fn spelled(response: &str) -> Result<Response, Error> {
+    Ok(serde_json::from_str(response)?)
+}
+
+fn read(row: &Row<'_>) -> Result<Inquiry, Error> {
+    let answer = match row.get::<_, Option<String>>("answer")? {
+        Some(response) => Some(Answered {
+            response: spelled(&response)?,
+            by: row.get("answered_by")?,
+            at: Timestamp(row.get("answered_at")?),
+        }),
+        None => None,
+    };
+    let damaged = |problem: rooftree_protocol::Problem| Error::Failed(problem.message);
+    Ok(Inquiry {
+        id: row.get("id")?,
+        session: SessionId::parse(&row.get::<_, String>("session_id")?).map_err(damaged)?,
+        root: SessionId::parse(&row.get::<_, String>("root")?).map_err(damaged)?,
+        run: row
+            .get::<_, Option<String>>("run")?
+            .map(|run| RunId::parse(&run))
+            .transpose()
+            .map_err(damaged)?,
+        agent: row.get("agent")?,
+        digest: row.get("digest")?,
+        asked: serde_json::from_str(&row.get::<_, String>("asked")?)?,
+        asked_at: Timestamp(row.get("asked_at")?),
+        until: Timestamp(row.get("until")?),
+        answer,
+        settled: row.get("settled")?,
+    })
+}
