@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use rooftree_protocol::{ModelChoice, PermissionMode};
 use rooftree_runtime::{
     Asking, Clock, Definitions, Options, Runtime, Surroundings, SystemClock, delegation, memory::Shelves,
-    remember, skill_tools, workspace::Place,
+    people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, SemanticSearch, Toolset};
@@ -63,7 +63,7 @@ impl Plan {
             store,
             clock: Arc::new(SystemClock),
             catalog: minds.catalog.clone(),
-            tools: skill_tools::needed(&tools(&processes, search), &surroundings),
+            tools: needed(tools(&processes, search), &surroundings, asking),
             processes,
             definitions: scenario::with_agents(definitions),
             verifiers: surroundings.verifiers.clone(),
@@ -92,7 +92,15 @@ impl Plan {
 /// The tools there are.
 pub fn tools(processes: &Arc<Processes>, search: SemanticSearch) -> Toolset {
     let builtin = rooftree_tools::builtin_with(processes.clone(), search);
-    skill_tools::added_to(&remember::added_to(&delegation::tools::added_to(&builtin)))
+    people_tools::added_to(&skill_tools::added_to(&remember::added_to(&delegation::tools::added_to(
+        &builtin,
+    ))))
+}
+
+/// Those of them that can do something here.
+fn needed(tools: Toolset, surroundings: &Surroundings, asking: Asking) -> Toolset {
+    let tools = skill_tools::needed(&tools, surroundings);
+    if asking == Asking::Nobody { people_tools::without_questions(&tools) } else { tools }
 }
 
 /// The runtime counts whole seconds, and none of them would mean no limit.

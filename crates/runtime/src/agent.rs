@@ -45,7 +45,7 @@ use rooftree_tools::{Policy, tool::FileViews};
 
 use self::{
     decide::{Checking, Room},
-    history::History,
+    history::{ChangedMode, History},
     journal::{Commit, Journal},
     window::Window,
 };
@@ -73,7 +73,7 @@ struct Agent {
     /// What may happen without asking, with the rules people made.
     policy: Policy,
     /// The edition of those rules, and the mode the session had, when the policy was put together.
-    policy_of: (u64, Option<PermissionMode>),
+    policy_of: (u64, Option<ChangedMode>),
     /// Where the project is whose rules hold: that of the first session above.
     home: PathBuf,
     /// For whom it works, if another agent asks.
@@ -271,7 +271,7 @@ impl Agent {
         }
         let (edition, rules) = self.world.standing.read(&**self.world.store()).await?;
         let mut policy = self.world.policy(&self.kit.definition, self.mandate.as_deref());
-        policy.mode = mode.map_or(policy.mode, |mode| mode.min(policy.mode));
+        policy.mode = self.mode_now(policy.mode);
         let root = inquire::root(self);
         if !rules.is_empty() && root != self.session.id {
             let above = self.world.store().session(&root).await?;
@@ -280,6 +280,17 @@ impl Agent {
         standing::add(&mut policy, &rules, &[root, self.session.id.clone()], &self.home);
         (self.policy, self.policy_of) = (policy, (edition, mode));
         Ok(())
+    }
+
+    /// The mode that holds, given the one the session was started with.
+    fn mode_now(&self, started_with: PermissionMode) -> PermissionMode {
+        let highest = self.kit.definition.permission_mode.unwrap_or(PermissionMode::Bypass);
+        match self.history.mode() {
+            None => started_with,
+            // Whoever the agent talks to may widen; for whoever works for another agent nobody can.
+            Some(changed) if changed.is_wish && self.mandate.is_none() => changed.mode.min(highest),
+            Some(changed) => changed.mode.min(started_with),
+        }
     }
 
     /// Works off what was left open, then the mail, until nothing is left.

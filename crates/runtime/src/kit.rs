@@ -6,7 +6,7 @@ use std::{
 };
 
 use rooftree_protocol::{
-    AgentDefinition, Limits, Mandate, Problem, Scope, ToolSpec, Verifier, event::RunMode,
+    AgentDefinition, Dialect, Limits, Mandate, Problem, Scope, ToolSpec, Verifier, event::RunMode,
 };
 use rooftree_tools::Toolset;
 
@@ -17,6 +17,9 @@ pub(crate) const ONLY_ABOVE: [&str; 6] =
 const MEMORY: [&str; 3] = ["MemoryRead", "MemoryWrite", "MemorySearch"];
 /// Tools that talk to a person, which only the first agent of a chain does.
 pub(crate) const ONLY_FIRST: [&str; 1] = ["AskUser"];
+
+/// Tools that only those have who ask for them: to all others they would be words to read.
+pub(crate) const ON_WISH: [&str; 2] = ["RequestPermission", "GrantPermission"];
 
 /// A definition, ready to be worked with.
 pub(crate) struct Kit {
@@ -51,12 +54,21 @@ impl Kit {
     }
 }
 
+/// Whether a definition asks for a tool by its name, or by the manner it is written in.
+pub(crate) fn asks_for(definition: &AgentDefinition, name: &str) -> bool {
+    let is_named = |names: &Vec<String>| names.iter().any(|allowed| allowed.eq_ignore_ascii_case(name));
+    definition.tools.allow.as_ref().is_some_and(is_named) || definition.source.dialect == Dialect::Daycare
+}
+
 /// The tools a definition's scope lets through. Without a memory there is nothing to remember with.
 fn owned(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
     let mut scope = definition.tools.clone();
     if definition.memory.is_none() {
         scope.deny.extend(MEMORY.map(str::to_owned));
     }
+    scope
+        .deny
+        .extend(ON_WISH.iter().filter(|name| !asks_for(definition, name)).map(|name| (*name).to_owned()));
     tools.scoped(&scope)
 }
 

@@ -20,6 +20,7 @@ mod inbox;
 pub mod inquiries;
 mod kit;
 pub mod memory;
+pub mod people_tools;
 pub mod remember;
 mod replies;
 mod router;

@@ -9,6 +9,7 @@ mod claims;
 mod fixture;
 mod forks;
 mod inbox;
+mod inquiries;
 mod journal;
 mod order;
 mod records;
@@ -47,6 +48,7 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
         journal::CHECKS,
         forks::CHECKS,
         records::CHECKS,
+        inquiries::CHECKS,
         order::CHECKS,
     ];
     all.into_iter().flatten()

@@ -195,7 +195,12 @@ impl House {
 
     /// Posts to a new session of the lead agent.
     pub async fn post(&self, text: &str) -> SessionId {
-        let new = NewSession { agent: "lead".into(), cwd: self.path().into(), name: None, model: None };
+        self.post_as("lead", text).await
+    }
+
+    /// Posts to a new session of an agent.
+    pub async fn post_as(&self, agent: &str, text: &str) -> SessionId {
+        let new = NewSession { agent: agent.into(), cwd: self.path().into(), name: None, model: None };
         self.send(Address::Create(new), text, Delivery::Queue).await
     }
 

@@ -6,6 +6,7 @@
 //! file, not its callers.
 
 mod command;
+mod granting;
 mod path;
 mod rule;
 

@@ -9,8 +9,8 @@ use std::{
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    CallId, Dialect, Effect, ErrorCode, Part, Question, QuestionReply, Repeat, SessionId, Todo, ToolKind,
-    ToolSpec, event::TaskNote, tool_call::FileNote,
+    CallId, Dialect, Effect, ErrorCode, Part, PermissionMode, Question, QuestionReply, Repeat, SessionId,
+    Todo, ToolKind, ToolSpec, event::TaskNote, tool_call::FileNote,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -69,6 +69,13 @@ pub trait Tool: Send + Sync {
 
     /// What a rule `Tool(…)` is compared with: the path, the command. None: only `Tool` matches.
     fn subject(&self, input: &Value) -> Option<String> {
+        let _ = input;
+        None
+    }
+
+    /// The rule a call asks for, if asking is all it does: then a person is asked whatever else is
+    /// allowed, and a yes makes the rule.
+    fn wants(&self, input: &Value) -> Option<String> {
         let _ = input;
         None
     }
@@ -184,8 +191,19 @@ pub struct ToolOutput {
     pub todos: Option<Vec<Todo>>,
     /// The task it started or asked about.
     pub task: Option<TaskNote>,
+    /// How much may happen without asking from now on, if that changed.
+    pub mode: Option<ModeChange>,
     /// Bytes to keep, e.g. an image that was read: the caller stores them and adds the part.
     pub media: Vec<Media>,
+}
+
+/// A change of how much may happen in a session without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModeChange {
+    /// The mode from now on; none for the one the session was started with.
+    pub mode: Option<PermissionMode>,
+    /// Who wants it: `user` or `agent`. An agent can only narrow.
+    pub by: &'static str,
 }
 
 /// Bytes a tool wants the model to see.

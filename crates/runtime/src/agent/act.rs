@@ -31,7 +31,6 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Option<End>, Error> {
     let mut rest = VecDeque::from(calls);
     let mut said = Said::default();
-    agent.renew_policy().await?;
     while let Some(call) = rest.pop_front() {
         if is_steered(agent).await? {
             rest.push_front(call);
@@ -43,6 +42,8 @@ pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Optio
             leave(agent, rest, "[cancelled]");
             return Ok(Some(end));
         }
+        // A call before this one may have changed what is allowed, and so may people.
+        agent.renew_policy().await?;
         let ended = match consult(agent, &call, &mut said).await {
             Checked::Refused(record) => {
                 agent.note(EventBody::ToolCompleted(record));

@@ -4,7 +4,7 @@
 //! comes later can refuse what came earlier, never the other way round.
 
 use rooftree_protocol::{ErrorCode, Outcome, ToolCall, event::ToolRecord};
-use rooftree_tools::{Judged, Verdict, toolset::Found};
+use rooftree_tools::{Judged, Rule, Verdict, toolset::Found};
 
 use super::{
     Agent,
@@ -40,7 +40,10 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
     let subject = tool.subject(&input);
     let judged =
         Judged { tool: &tool.spec().name, subject: subject.as_deref(), effect, cwd: &agent.session.cwd };
-    let verdict = agent.policy.judge(&judged);
+    let verdict = match tool.wants(&input) {
+        Some(rule) => wanted(agent, &rule),
+        None => agent.policy.judge(&judged),
+    };
     let mut prepared =
         Prepared { call: call.clone(), tool, input, effect, repeat, title, permitted: String::new() };
     match verdict {
@@ -70,6 +73,18 @@ pub(super) async fn consult(agent: &mut Agent, call: &ToolCall, said: &mut Said)
             Checked::Ask(one, "a hook wants somebody to be asked about it".into())
         }
         (_, checked) => checked,
+    }
+}
+
+/// What is to be said to a call that asks for a rule.
+fn wanted(agent: &Agent, rule: &str) -> Verdict {
+    let is_there = |rules: &[Rule]| rules.iter().any(|own| own.to_string() == rule);
+    if is_there(&agent.policy.deny) {
+        Verdict::Deny(format!("the deny rule `{rule}` refuses it, in every mode"))
+    } else if is_there(&agent.policy.allow) {
+        Verdict::Allow("it is permitted already".into())
+    } else {
+        Verdict::Ask(format!("it asks for `{rule}`"))
     }
 }
 

@@ -44,7 +44,7 @@ pub struct History {
     /// The number of the last reply.
     reply_at: u64,
     /// How much may happen without asking, if that was changed.
-    mode: Option<PermissionMode>,
+    mode: Option<ChangedMode>,
     /// Tasks that were started and of whose end nothing was told.
     tasks: Vec<TaskNote>,
     /// Tasks of whose end a call has told, while the inbox may still hold it.
@@ -67,6 +67,15 @@ impl Taken {
             Lane::Boundary => self.boundary = position,
         }
     }
+}
+
+/// How much may happen without asking, instead of what the session was started with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangedMode {
+    /// The mode.
+    pub mode: PermissionMode,
+    /// Whether a person wanted it; an agent can only narrow.
+    pub is_wish: bool,
 }
 
 /// A call and how far it is.
@@ -142,7 +151,9 @@ impl History {
             }
             EventBody::QuestionRequested { id, until, .. } => self.note_asked(id.as_str(), "", *until),
             EventBody::QuestionAnswered { id, .. } => self.note_settled(id.as_str(), None),
-            EventBody::ModeChanged { mode, .. } => self.mode = *mode,
+            EventBody::ModeChanged { mode, by } => {
+                self.mode = mode.map(|mode| ChangedMode { mode, is_wish: by == "user" });
+            }
             EventBody::TodoUpdated { items } => self.todos = items.as_slice().into(),
             EventBody::RunVerified(verdict) => self.take_verdict(verdict),
             EventBody::RunCompleted(_) => {
@@ -238,7 +249,7 @@ impl History {
     }
 
     /// How much may happen without asking, if that was changed since the session began.
-    pub fn mode(&self) -> Option<PermissionMode> {
+    pub fn mode(&self) -> Option<ChangedMode> {
         self.mode
     }
 

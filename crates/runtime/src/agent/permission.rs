@@ -60,7 +60,7 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         title: one.title.clone(),
         detail: one.tool.preview(&one.input, &context(agent, one, CancellationToken::new())),
         effect: one.effect,
-        rule: rule.to_string(),
+        rule: rule.rule.clone(),
         until,
         reason: reason.clone(),
         digest: digest.clone(),
@@ -77,13 +77,13 @@ async fn decide(
     agent: &mut Agent,
     id: &PermissionId,
     until: rooftree_protocol::Timestamp,
-    rule: &Rule,
+    asked: &Suggested,
 ) -> Result<Permitted, Error> {
     let no = Answer::deny(None);
     match inquire::wait(agent, id.as_str(), until).await? {
         Heard::Answer(answered) => {
             let answer = inquire::permission(&answered).cloned().unwrap_or(no);
-            let rules = remembered_rule(agent, &answer, rule, &answered.by);
+            let rules = remembered_rule(agent, &answer, asked, &answered.by);
             resolve(agent, id, answer.clone(), &answered.by, rules).await?;
             Ok(said(&answer, &answered.by))
         }
@@ -129,8 +129,12 @@ fn scopes(is_ask_rule: bool) -> Vec<PermissionScope> {
     if is_ask_rule { vec![Once] } else { vec![Once, Session, Project, Always] }
 }
 
-fn remembered_rule(agent: &Agent, answer: &Answer, rule: &Rule, by: &str) -> Vec<RuleRow> {
+fn remembered_rule(agent: &Agent, answer: &Answer, asked: &Suggested, by: &str) -> Vec<RuleRow> {
     let scope = match answer.scope {
+        // Once, for a call that only asks for the rule, is for as long as this agent works on this.
+        PermissionScope::Once if asked.is_wanted && answer.decision == PermissionDecision::Allow => {
+            RuleScope::Session(agent.session.id.clone())
+        }
         PermissionScope::Once => return Vec::new(),
         PermissionScope::Session => RuleScope::Session(inquire::root(agent)),
         PermissionScope::Project => RuleScope::Project(standing::project(&agent.home)),
@@ -140,7 +144,7 @@ fn remembered_rule(agent: &Agent, answer: &Answer, rule: &Rule, by: &str) -> Vec
         PermissionDecision::Allow => RuleKind::Allow,
         PermissionDecision::Deny => RuleKind::Deny,
     };
-    vec![RuleRow { number: 0, kind, rule: rule.to_string(), scope, by: by.into(), at: agent.world.now() }]
+    vec![RuleRow { number: 0, kind, rule: asked.rule.clone(), scope, by: by.into(), at: agent.world.now() }]
 }
 
 /// Names exactly what is asked about. Two calls with the same name are the same in all that matters.
@@ -174,15 +178,26 @@ fn sorted(value: &serde_json::Value) -> serde_json::Value {
     }
 }
 
-fn suggested_rule(agent: &Agent, one: &Prepared) -> Rule {
+/// The rule that a yes for longer would make.
+struct Suggested {
+    rule: String,
+    /// Whether asking for it is all the call does.
+    is_wanted: bool,
+}
+
+fn suggested_rule(agent: &Agent, one: &Prepared) -> Suggested {
+    if let Some(rule) = one.tool.wants(&one.input) {
+        return Suggested { rule, is_wanted: true };
+    }
     let subject = one.tool.subject(&one.input);
     let tool = one.tool.spec().name.as_str();
-    Policy::suggested_rule(&Judged {
+    let rule = Policy::suggested_rule(&Judged {
         tool,
         subject: subject.as_deref(),
         effect: one.effect,
         cwd: &agent.session.cwd,
-    })
+    });
+    Suggested { rule: rule.to_string(), is_wanted: false }
 }
 
 /// A policy as the journal keeps it.

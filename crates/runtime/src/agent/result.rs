@@ -48,6 +48,9 @@ pub(super) fn keep(
     };
     let mut bodies = vec![EventBody::ToolCompleted(record)];
     bodies.extend(output.todos.map(|items| EventBody::TodoUpdated { items }));
+    bodies.extend(
+        output.mode.map(|change| EventBody::ModeChanged { mode: change.mode, by: change.by.to_owned() }),
+    );
     agent.append(Commit { bodies, blobs, run: agent.run_id(), ..Commit::default() });
     // Its answer is in the inbox too, and is to be taken from there.
     agent.has_news |= told;

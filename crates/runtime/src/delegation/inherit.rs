@@ -10,7 +10,7 @@ use super::{
     request::{Request, Strategy, Surface},
     target::Target,
 };
-use crate::caller::Caller;
+use crate::{caller::Caller, kit::asks_for};
 
 /// What one delegation is about.
 pub(super) struct Asking<'a> {
@@ -66,7 +66,9 @@ fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec
     // Its memory is its own: nobody above has it, and nobody above lacks it.
     let remembers = |name: &str| definition.memory.is_some() && name.starts_with("Memory");
     let names = defined.names().into_iter();
-    let names = names.filter(|name| own_rights || held.contains(name) || remembers(name));
+    // Asking people for more is no more.
+    let asks = |name: &str| name == "RequestPermission" && asks_for(definition, name);
+    let names = names.filter(|name| own_rights || held.contains(name) || remembers(name) || asks(name));
     names.map(str::to_owned).collect()
 }
 

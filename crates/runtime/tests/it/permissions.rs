@@ -1,5 +1,8 @@
 //! Calls that need a yes: asked, answered, remembered, denied where nobody can answer.
 
+mod durable;
+mod people;
+
 use std::time::Duration;
 
 use rooftree_protocol::{Answer, Command, Effect, EventBody, PermissionMode, PermissionScope, SessionId};

@@ -1,0 +1,34 @@
+//! The tools that turn to people: questions, plans to agree on, permissions to ask for and to pass on.
+//!
+//! They live here because they need the runtime; to an agent they are tools like any other.
+
+mod ask_user;
+mod grant_permission;
+mod plan_mode;
+mod request_permission;
+
+use std::sync::Arc;
+
+use rooftree_protocol::Scope;
+use rooftree_tools::{Tool, Toolset};
+
+/// These tools, with those that turn to people.
+pub fn added_to(tools: &Toolset) -> Toolset {
+    Toolset::new(tools.iter().cloned().chain(all()))
+}
+
+/// These tools, without the one that only asks, where nobody can be asked: it would only be read.
+pub fn without_questions(tools: &Toolset) -> Toolset {
+    tools.scoped(&Scope { allow: None, deny: vec!["AskUser".into()] })
+}
+
+/// Their order is part of a cached prompt: new ones go to the end.
+fn all() -> [Arc<dyn Tool>; 5] {
+    [
+        Arc::new(ask_user::AskUser::new()),
+        Arc::new(plan_mode::EnterPlanMode::new()),
+        Arc::new(plan_mode::ExitPlanMode::new()),
+        Arc::new(request_permission::RequestPermission::new()),
+        Arc::new(grant_permission::GrantPermission::new()),
+    ]
+}

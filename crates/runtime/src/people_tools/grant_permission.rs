@@ -1,0 +1,130 @@
+//! GrantPermission: an agent passes on what it may do itself to one that works for it.
+//!
+//! Invariant: an agent grants only what would not be asked of itself. Whoever is granted something is
+//! below it, so nobody ends up with more than the one above has.
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{
+    Answer, Effect, ErrorCode, EventBody, PermissionScope, Response, RunId, Session, SessionId, ToolKind,
+    ToolSpec,
+};
+use rooftree_store::{RuleKind, RuleRow, RuleScope};
+use rooftree_tools::{
+    Rule, Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, text},
+};
+use serde_json::Value;
+
+use crate::{caller::Caller, inquiries, world::Errand};
+
+const DESCRIPTION: &str =
+    "Permit something to an agent that works for you. You can only grant what you may do yourself.";
+
+const ARGUMENTS: [Argument; 2] = [
+    Argument::new("to", Kind::Text, "Its task or session id")
+        .required()
+        .also(&["agent", "agent_id", "task_id"]),
+    Argument::new("permission", Kind::Text, "The rule, as it was asked for").required().also(&["rule"]),
+];
+
+pub(super) struct GrantPermission(ToolSpec);
+
+impl GrantPermission {
+    pub(super) fn new() -> Self {
+        Self(arguments::spec("GrantPermission", DESCRIPTION, &ARGUMENTS))
+    }
+}
+
+impl Tool for GrantPermission {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["grant_permission"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Delegate
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        let canonical = Value::Object(arguments::normalise("GrantPermission", &ARGUMENTS, input)?);
+        Rule::parse(text(&canonical, "permission")).map_err(|problem| problem.to_string())?;
+        Ok(canonical)
+    }
+
+    /// What follows from it is judged when the other one does it.
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn is_concurrent(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn title(&self, input: &Value) -> String {
+        format!("{} to {}", text(input, "permission"), text(input, "to"))
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        Box::pin(async move {
+            let Some(caller) = Caller::of(&context) else {
+                return ToolOutput::failed(ErrorCode::Internal, "this tool only works within a run");
+            };
+            match grant(&caller, &input).await {
+                Ok(words) => ToolOutput::done(words),
+                Err(words) => ToolOutput::failed(ErrorCode::ToolDenied, words),
+            }
+        })
+    }
+}
+
+async fn grant(caller: &Caller, input: &Value) -> Result<String, String> {
+    let written = text(input, "permission");
+    let rule = Rule::parse(written).map_err(|problem| problem.to_string())?;
+    let rule = rule.resolved(&caller.world.options.tools).map_err(|problem| problem.to_string())?;
+    if !caller.policy.grants(&rule, &caller.world.options.tools) {
+        return Err(format!("You cannot grant `{rule}`: you would be asked about it yourself."));
+    }
+    let session = below(caller, text(input, "to")).await?;
+    let store = caller.world.store();
+    let failed = |error: rooftree_store::Error| error.problem().message;
+    let (at, by) = (caller.world.now(), format!("agent {}", caller.session.agent));
+    let scope = RuleScope::Session(session.id.clone());
+    let row = RuleRow { number: 0, kind: RuleKind::Allow, rule: rule.to_string(), scope, by: by.clone(), at };
+    store.put_rule(row).await.map_err(failed)?;
+    caller.world.standing.forget();
+    for inquiry in store.inquiries(None).await.map_err(failed)? {
+        let is_it = matches!(&inquiry.asked, EventBody::PermissionRequested { rule: asked, .. } if *asked == rule.to_string());
+        if is_it && inquiry.session == session.id && inquiry.answer.is_none() {
+            let answer = Response::Permission(Answer::allow(PermissionScope::Once));
+            inquiries::answer(&**store, &inquiry.id, answer, &by, at)
+                .await
+                .map_err(|error| error.problem().message)?;
+            let _ = caller.world.errands.send(Errand::Wake(session.id.clone()));
+        }
+    }
+    Ok(format!("{} may: {rule}", session.agent))
+}
+
+/// A session that works for this one, however many are between.
+async fn below(caller: &Caller, to: &str) -> Result<Session, String> {
+    let store = caller.world.store();
+    let failed = |error: rooftree_store::Error| error.problem().message;
+    let none = || format!("`{to}` does not work for you.");
+    let id = if to.starts_with(RunId::PREFIX) {
+        store.task(to).await.map_err(failed)?.and_then(|task| task.child).ok_or_else(none)?
+    } else {
+        SessionId::parse(to).map_err(|_| none())?
+    };
+    let found = store.session(&id).await.map_err(failed)?.ok_or_else(none)?;
+    let mut above = found.parent.clone();
+    while let Some(parent) = above {
+        if parent.session == caller.session.id {
+            return Ok(found);
+        }
+        above = store.session(&parent.session).await.map_err(failed)?.and_then(|session| session.parent);
+    }
+    Err(none())
+}

@@ -1,0 +1,189 @@
+//! EnterPlanMode and ExitPlanMode: only look until somebody agrees with the plan.
+//!
+//! Invariant: a mode belongs to one session. An agent can always leave a mode it entered itself; a
+//! mode that people chose only they can widen; nobody changes the mode of whoever is above.
+
+use std::collections::BTreeMap;
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{
+    Choice, Effect, ErrorCode, PermissionMode, Question, QuestionReply, Repeat, ToolKind, ToolSpec,
+};
+use rooftree_tools::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, text},
+    tool::ModeChange,
+};
+use serde_json::Value;
+
+use crate::caller::Caller;
+
+const ENTER: &str = "Only look from now on, to make a plan before anything is changed.";
+const LEAVE: &str = "Show your plan to the user and, if they agree, begin with it.";
+
+const PLAN: [Argument; 1] =
+    [Argument::new("plan", Kind::Text, "What you are going to do").required().also(&["summary", "text"])];
+
+const ASK_FIRST: &str = "Yes, and ask before each change";
+const ACCEPT: &str = "Yes, and change files without asking";
+const NO: &str = "No, keep planning";
+/// Under which name the one question is answered.
+const NAME: &str = "plan";
+
+pub(super) struct EnterPlanMode(ToolSpec);
+
+impl EnterPlanMode {
+    pub(super) fn new() -> Self {
+        Self(arguments::spec("EnterPlanMode", ENTER, &[]))
+    }
+}
+
+impl Tool for EnterPlanMode {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["enter_plan_mode"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Think
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        arguments::normalise("EnterPlanMode", &[], input).map(Value::Object)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn is_concurrent(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn title(&self, _input: &Value) -> String {
+        String::new()
+    }
+
+    fn run(&self, _input: Value, _context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        Box::pin(async {
+            let mode = Some(ModeChange { mode: Some(PermissionMode::Plan), by: "agent" });
+            let words = "Plan mode: nothing can be changed until ExitPlanMode.";
+            ToolOutput { mode, ..ToolOutput::done(words) }
+        })
+    }
+}
+
+pub(super) struct ExitPlanMode(ToolSpec);
+
+impl ExitPlanMode {
+    pub(super) fn new() -> Self {
+        Self(arguments::spec("ExitPlanMode", LEAVE, &PLAN))
+    }
+}
+
+impl Tool for ExitPlanMode {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["exit_plan", "exit_plan_mode"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Think
+    }
+
+    fn needs_caller(&self) -> bool {
+        true
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        arguments::normalise("ExitPlanMode", &PLAN, input).map(Value::Object)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn repeat(&self, _input: &Value) -> Repeat {
+        Repeat::Idempotent
+    }
+
+    fn is_concurrent(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn title(&self, input: &Value) -> String {
+        text(input, "plan").lines().next().unwrap_or_default().to_owned()
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        Box::pin(async move {
+            let Some(caller) = Caller::of(&context) else {
+                return ToolOutput::failed(ErrorCode::Internal, "this tool only works within a run");
+            };
+            if caller.policy.mode != PermissionMode::Plan {
+                return ToolOutput::done("You are not in plan mode: go ahead.");
+            }
+            // Whoever works for somebody has nobody to ask, and leaves only what it entered.
+            if caller.mandate.is_some() {
+                return left_alone(&caller);
+            }
+            let reply = tokio::select! {
+                reply = (context.ask)(vec![question(text(&input, "plan"))]) => reply,
+                () = context.cancel.cancelled() => return ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"),
+            };
+            match reply {
+                QuestionReply::Answered { answers } => answered(&answers),
+                QuestionReply::Declined { because: Some(because) } if because.starts_with("nobody") => {
+                    left_alone(&caller)
+                }
+                QuestionReply::Declined { .. } => kept("The user did not agree."),
+            }
+        })
+    }
+}
+
+fn question(plan: &str) -> Question {
+    let choice = |label: &str| Choice { label: label.into(), description: String::new() };
+    Question {
+        name: NAME.into(),
+        text: format!("Go ahead with this plan?\n\n{plan}"),
+        choices: vec![choice(ASK_FIRST), choice(ACCEPT), choice(NO)],
+        several: false,
+        free: true,
+    }
+}
+
+fn answered(answers: &BTreeMap<String, Vec<String>>) -> ToolOutput {
+    let said = answers.get(NAME).and_then(|said| said.first()).map(String::as_str);
+    let go_on = |mode| {
+        let mode = Some(ModeChange { mode: Some(mode), by: "user" });
+        ToolOutput { mode, ..ToolOutput::done("The user agrees with the plan. Begin with it.") }
+    };
+    match said {
+        Some(ASK_FIRST) => go_on(PermissionMode::Ask),
+        Some(ACCEPT) => go_on(PermissionMode::AcceptEdits),
+        Some(NO) | None => kept("The user wants you to keep planning."),
+        // Words of their own are no agreement.
+        Some(words) => kept(&format!("The user says: {words}")),
+    }
+}
+
+/// Out of a mode the agent entered itself there is always a way.
+fn left_alone(caller: &Caller) -> ToolOutput {
+    if caller.has_entered_plan {
+        let mode = Some(ModeChange { mode: None, by: "agent" });
+        return ToolOutput { mode, ..ToolOutput::done("You have left plan mode. Begin with the plan.") };
+    }
+    kept("Nobody can agree with it now.")
+}
+
+fn kept(why: &str) -> ToolOutput {
+    let words = format!("{why} You are still in plan mode: change the plan, or give it as your answer.");
+    ToolOutput::failed(ErrorCode::ToolDenied, words)
+}

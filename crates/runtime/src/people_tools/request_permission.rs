@@ -1,0 +1,78 @@
+//! RequestPermission: an agent asks beforehand for what its work will need.
+//!
+//! The question is an ordinary permission question whose rule is what was asked for, so a yes is
+//! kept like any other: shown before it is saved, bound to this very call, the first answer wins.
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Effect, Repeat, ToolKind, ToolSpec};
+use rooftree_tools::{
+    Rule, Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, text},
+};
+use serde_json::Value;
+
+const DESCRIPTION: &str = "Ask the user, before you need it, to permit something: a rule such as Bash(git push *), \
+    Write(/srv/site/**) or WebFetch(domain:example.org).";
+
+const ARGUMENTS: [Argument; 2] = [
+    Argument::new("permission", Kind::Text, "The rule").required().also(&["rule"]),
+    Argument::new("reason", Kind::Text, "What it is needed for").required().also(&["because"]),
+];
+
+pub(super) struct RequestPermission(ToolSpec);
+
+impl RequestPermission {
+    pub(super) fn new() -> Self {
+        Self(arguments::spec("RequestPermission", DESCRIPTION, &ARGUMENTS))
+    }
+}
+
+impl Tool for RequestPermission {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["request_permission"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Think
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        let canonical = Value::Object(arguments::normalise("RequestPermission", &ARGUMENTS, input)?);
+        Rule::parse(text(&canonical, "permission")).map_err(|problem| problem.to_string())?;
+        Ok(canonical)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn repeat(&self, _input: &Value) -> Repeat {
+        Repeat::Idempotent
+    }
+
+    fn is_concurrent(&self, _input: &Value) -> bool {
+        false
+    }
+
+    fn title(&self, input: &Value) -> String {
+        text(input, "permission").to_owned()
+    }
+
+    fn wants(&self, input: &Value) -> Option<String> {
+        Some(text(input, "permission").to_owned())
+    }
+
+    fn preview(&self, input: &Value, _context: &ToolContext) -> String {
+        text(input, "reason").to_owned()
+    }
+
+    /// Only reached after a yes.
+    fn run(&self, input: Value, _context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        let words = format!("Permitted: {}", text(&input, "permission"));
+        Box::pin(async move { ToolOutput::done(words) })
+    }
+}

@@ -1,0 +1,32 @@
+//! What an agent may pass on: only rules under which nothing is allowed that it would be asked about.
+
+use rooftree_protocol::{PermissionMode, ToolKind};
+
+use super::{Policy, Rule};
+use crate::{Toolset, toolset::Found};
+
+impl Policy {
+    /// Whether all that a rule allows is allowed by this policy without asking. Errs towards no.
+    pub fn grants(&self, rule: &Rule, tools: &Toolset) -> bool {
+        let Found::Tool(tool) = tools.find(&rule.tool) else { return false };
+        let is_about_it =
+            |other: &Rule| other.tool.contains('*') || other.tool.eq_ignore_ascii_case(&rule.tool);
+        if self.deny.iter().chain(&self.ask).any(is_about_it) || self.mode == PermissionMode::Plan {
+            return false;
+        }
+        let is_wider = |own: &Rule| {
+            own.tool.eq_ignore_ascii_case(&rule.tool)
+                && (own.subject.is_none() || own.subject == rule.subject)
+        };
+        match self.mode {
+            PermissionMode::Bypass => true,
+            PermissionMode::Auto if is_local(tool.kind()) => true,
+            _ => self.allow.iter().any(is_wider),
+        }
+    }
+}
+
+/// Whether tools of this family act on this machine only.
+fn is_local(kind: ToolKind) -> bool {
+    matches!(kind, ToolKind::Read | ToolKind::Search | ToolKind::Edit | ToolKind::Delete | ToolKind::Execute)
+}
