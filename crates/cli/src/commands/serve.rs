@@ -75,7 +75,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         settings,
         wishes,
         search,
-        asking: Asking::Nobody,
+        // Whoever looks with `rooftree permissions` can answer.
+        asking: Asking::Client,
         memory: environment.memory(),
         workspaces: environment.workspaces(),
     };

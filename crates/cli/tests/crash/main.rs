@@ -12,6 +12,7 @@ mod delegation;
 mod full_disk;
 mod kills;
 mod notebook;
+mod permission;
 mod poster;
 mod scene;
 mod tally;

@@ -81,6 +81,7 @@ pub(super) async fn wait(agent: &mut Agent, id: &str, until: Timestamp) -> Resul
     let mut expired = patience(agent, until);
     loop {
         if let Some(answered) = agent.world.store().answered(id).await? {
+            rooftree_store::failpoint::reach_at("inquiry.answered", agent.depth());
             return Ok(Heard::Answer(answered));
         }
         let came = tokio::select! {
@@ -124,8 +125,9 @@ pub(super) async fn settle(
         posts,
         ..Commit::default()
     });
+    agent.journal.barrier().await?;
+    rooftree_store::failpoint::reach_at("inquiry.settled", agent.depth());
     if has_rules {
-        agent.journal.barrier().await?;
         agent.world.standing.forget();
         agent.renew_policy().await?;
     }
