@@ -14,6 +14,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+pub mod fuzz;
 pub mod house;
 pub mod model_server;
 pub mod probe;

@@ -36,9 +36,15 @@ enum Work {
     Cargo(&'static [&'static str]),
     /// The same, with its `test result:` lines counted.
     CargoTest(&'static [&'static str]),
+    /// Tests that throw mangled input, each for as long as they are worth in a full run.
+    Fuzz(&'static [&'static str]),
     /// The vendors' own programs against our model servers.
     Sdk,
 }
+
+/// How long each target is fuzzed, and the variable that says so to `crates/testkit/src/fuzz.rs`.
+const FUZZED_FOR: &str = "60";
+const FUZZ_SECS: &str = "ROOFTREE_FUZZ_SECS";
 
 /// What every step is unless its row says otherwise.
 const PLAIN: Step =
@@ -70,6 +76,13 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "fuzz",
+        work: Work::Fuzz(&["test", "--workspace", "--bins", "--lib", "--test", "it", "fuzz_"]),
+        speed: Speed::Slow,
+        after: Some("build"),
+        ..PLAIN
+    },
+    Step {
         name: "sdk",
         work: Work::Sdk,
         speed: Speed::Slow,
@@ -92,6 +105,7 @@ impl Step {
         match self.work {
             Work::Tidy => "cargo xtask tidy".to_owned(),
             Work::Cargo(arguments) | Work::CargoTest(arguments) => format!("cargo {}", arguments.join(" ")),
+            Work::Fuzz(arguments) => format!("{FUZZ_SECS}={FUZZED_FOR} cargo {}", arguments.join(" ")),
             Work::Sdk => sdk::SPELLED.to_owned(),
         }
     }
@@ -110,6 +124,15 @@ impl Step {
                 Ok(cargo(repository, arguments).status().context("start cargo")?.success())
             }
             Work::CargoTest(arguments) => counted(cargo(repository, arguments), counts),
+            Work::Fuzz(arguments) => {
+                let mut command = cargo(repository, arguments);
+                if std::env::var_os(FUZZ_SECS).is_none() {
+                    command.env(FUZZ_SECS, FUZZED_FOR);
+                }
+                // All of a program's at the same time: they share the time there is.
+                command.env("RUST_TEST_THREADS", "8");
+                counted(command, counts)
+            }
             Work::Sdk => sdk::perform(repository, counts),
         }
     }

@@ -24,6 +24,7 @@ mod exhausted;
 mod external;
 mod external_agent;
 mod failures;
+mod fuzz;
 mod gemini;
 mod gemini_bodies;
 mod hostile;
