@@ -70,6 +70,7 @@ impl Roof {
             definitions: Definitions::builtin(),
             surroundings: Arc::default(),
             policy: Policy { mode: PermissionMode::Bypass, ..Policy::default() },
+            wary: true,
             asking: Asking::Nobody,
             default_model: "quick/model".parse().ok(),
             fallbacks: Vec::new(),

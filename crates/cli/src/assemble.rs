@@ -74,6 +74,7 @@ impl Plan {
                 ask: settings.ask,
                 deny: wishes.deny.into_iter().chain(settings.deny).collect(),
             },
+            wary: settings.wary.unwrap_or(true),
             asking,
             default_model: wishes.model,
             fallbacks: wishes.fallbacks,

@@ -110,6 +110,7 @@ mod tests {
             delegated: rooftree_protocol::Usage::none(),
             workspace: None,
             verified: None,
+            outside: false,
             denials: Vec::new(),
             error: error.map(|code| Problem::new(code, "x")),
         }

@@ -33,6 +33,8 @@ pub struct Settings {
     pub providers: BTreeMap<String, ProviderSettings>,
     /// How much may happen without asking.
     pub mode: Option<PermissionMode>,
+    /// Whether an agent that has read something from outside is trusted less.
+    pub wary: Option<bool>,
     /// Rules that allow.
     pub allow: Vec<Rule>,
     /// Rules that have a person asked.
@@ -104,6 +106,13 @@ impl Settings {
             self.remarks.push(format!(
                 "search.embeddings in {here} is ignored: a project cannot decide who reads your files"
             ));
+        }
+        match project.wary {
+            Some(false) => self.remarks.push(format!(
+                "permission.wary in {here} is ignored: a project cannot permit more than you do"
+            )),
+            Some(true) => self.wary = Some(true),
+            None => {}
         }
         self.ask.extend(project.ask);
         self.deny.extend(project.deny);

@@ -17,6 +17,9 @@ pub struct Message {
     /// Recorded and seen at the next run, but starts none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub silent: bool,
+    /// Whether something from outside, such as a web page, went into what it says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
     /// A line about the sender's surroundings, made by the client and kept verbatim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
@@ -30,7 +33,7 @@ pub struct Message {
 impl Message {
     /// A message that says no more than this.
     pub fn new(id: MessageId, parts: Vec<Part>, origin: Origin, at: Timestamp) -> Self {
-        Self { id, parts, origin, silent: false, context: None, mandate: None, at }
+        Self { id, parts, origin, silent: false, outside: false, context: None, mandate: None, at }
     }
 
     /// All text parts, one per line.

@@ -123,6 +123,7 @@ impl Setup {
             processes,
             definitions: definitions.clone(),
             policy,
+            wary: true,
             asking,
             default_model,
             fallbacks,

@@ -72,8 +72,9 @@ struct Agent {
     fixed_estimate: u64,
     /// What may happen without asking, with the rules people made.
     policy: Policy,
-    /// The edition of those rules, and the mode the session had, when the policy was put together.
-    policy_of: (u64, Option<ChangedMode>),
+    /// The edition of those rules, the mode the session had, and whether it had read anything from
+    /// outside, when the policy was put together.
+    policy_of: (u64, Option<ChangedMode>, bool),
     /// Where the project is whose rules hold: that of the first session above.
     home: PathBuf,
     /// For whom it works, if another agent asks.
@@ -217,7 +218,7 @@ impl Agent {
             opening: opening(&session),
             fixed_estimate: prompt::fixed_estimate(&system, &kit.specs),
             policy: world.policy(&kit.definition, None),
-            policy_of: (0, None),
+            policy_of: (0, None, false),
             home: session.cwd.clone(),
             mandate: None,
             window: Window::new(window),
@@ -254,7 +255,7 @@ impl Agent {
         self.fixed_estimate = prompt::fixed_estimate(&self.system, &kit.specs);
         self.policy = self.world.policy(&kit.definition, mandate.as_deref());
         // Whatever people have said is added before the first call.
-        self.policy_of = (0, None);
+        self.policy_of = (0, None, false);
         self.model = self.world.model(&self.session, &kit.definition, mandate.as_deref());
         let window = self.model.as_ref().ok().and_then(|model| model.window);
         self.window = Window::new(window.unwrap_or(kit.limits.context_window));
@@ -265,21 +266,45 @@ impl Agent {
 
     /// Puts the policy together anew if people have made or taken away rules, or the mode was changed.
     async fn renew_policy(&mut self) -> Result<(), Error> {
-        let mode = self.history.mode();
-        if self.policy_of.1 == mode && self.world.standing.is_current(self.policy_of.0) {
+        let (mode, is_wary) = (self.history.mode(), self.is_wary());
+        let is_same = (self.policy_of.1, self.policy_of.2) == (mode, is_wary);
+        if is_same && self.world.standing.is_current(self.policy_of.0) {
             return Ok(());
         }
         let (edition, rules) = self.world.standing.read(&**self.world.store()).await?;
         let mut policy = self.world.policy(&self.kit.definition, self.mandate.as_deref());
         policy.mode = self.mode_now(policy.mode);
+        if is_wary && policy.mode == PermissionMode::Auto {
+            policy.mode = PermissionMode::AcceptEdits;
+            self.tell_wariness();
+        }
         let root = inquire::root(self);
         if !rules.is_empty() && root != self.session.id {
             let above = self.world.store().session(&root).await?;
             self.home = above.map_or_else(|| self.session.cwd.clone(), |above| above.cwd);
         }
         standing::add(&mut policy, &rules, &[root, self.session.id.clone()], &self.home);
-        (self.policy, self.policy_of) = (policy, (edition, mode));
+        (self.policy, self.policy_of) = (policy, (edition, mode, is_wary));
         Ok(())
+    }
+
+    /// Whether what the model has read may speak through it.
+    fn is_wary(&self) -> bool {
+        self.world.options.wary && self.history.outside().is_some()
+    }
+
+    fn tell_wariness(&mut self) {
+        if self.policy_of.2 {
+            return;
+        }
+        let from = self.history.outside().unwrap_or_default();
+        let notice = EventBody::Notice {
+            level: NoticeLevel::Info,
+            code: "wary".into(),
+            message: format!("from here on commands are asked about: the agent has read {from}"),
+            hint: Some("allow rules still hold; [permission] wary = false changes that".into()),
+        };
+        self.say(notice);
     }
 
     /// The mode that holds, given the one the session was started with.

@@ -15,6 +15,8 @@ pub(crate) struct Caller {
     pub(crate) kit: Arc<Kit>,
     /// What may happen without asking, as it is now.
     pub(crate) policy: Policy,
+    /// Whether it has read something from outside.
+    pub(crate) outside: bool,
     /// Whether it is in a narrower mode because it wanted to.
     pub(crate) has_entered_plan: bool,
     /// The model it thinks with.

@@ -120,6 +120,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     };
     let row = started(caller, request, &asked, mandate.workspace.clone());
     let message = Message {
+        outside: caller.outside,
         mandate: Some(Box::new(mandate)),
         ..Message::new(
             MessageId::akin_to(context.call.as_str()),
@@ -190,6 +191,7 @@ fn started(caller: &Caller, request: &Request, asked: &Asked, workspace: Option<
 impl Asked {
     fn note(&self) -> TaskNote {
         TaskNote {
+            outside: false,
             task: self.task.clone(),
             session: self.session.clone(),
             agent: self.agent.clone(),

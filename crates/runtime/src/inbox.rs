@@ -29,6 +29,7 @@ pub(crate) fn post(world: &World, letter: Letter) -> Post {
         parts: letter.parts,
         origin: letter.origin,
         silent,
+        outside: false,
         context: None,
         mandate: None,
         at: world.now(),

@@ -54,6 +54,8 @@ pub struct Options {
     pub surroundings: Arc<Surroundings>,
     /// What may happen without asking.
     pub policy: Policy,
+    /// Whether an agent that has read something from outside is trusted less in mode `auto`.
+    pub wary: bool,
     /// Whether somebody can be asked.
     pub asking: Asking,
     /// The model for agents and sessions that name none.

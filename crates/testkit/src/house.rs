@@ -154,6 +154,7 @@ impl Plan {
             definitions: self.definitions,
             surroundings: self.surroundings,
             policy: self.policy,
+            wary: true,
             asking: self.asking,
             default_model: Some(default_model),
             fallbacks: self.fallbacks,

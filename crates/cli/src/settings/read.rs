@@ -15,7 +15,7 @@ use super::{
 /// The keys at the top, and those of the tables below it.
 const TOP: &[&str] =
     &["model", "fallbacks", "aliases", "permission", "limits", "providers", "external", "search", "agents"];
-const PERMISSION: &[&str] = &["mode", "allow", "ask", "deny"];
+const PERMISSION: &[&str] = &["mode", "wary", "allow", "ask", "deny"];
 const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
 const SEARCH: &[&str] = &["embeddings"];
 
@@ -45,6 +45,7 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         aliases: reader.value(&table, "aliases")?.unwrap_or_default(),
         providers: providers::read(&reader, &table)?,
         mode: reader.value::<PermissionMode>(&permission, "mode")?,
+        wary: reader.value(&permission, "wary")?,
         allow: reader.rules(&permission, "allow")?,
         ask: reader.rules(&permission, "ask")?,
         deny: reader.rules(&permission, "deny")?,

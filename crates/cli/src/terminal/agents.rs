@@ -146,6 +146,7 @@ pub mod tests {
             delegated: Usage::none(),
             workspace: None,
             verified: None,
+            outside: false,
             denials: Vec::new(),
             error,
         };
@@ -164,6 +165,7 @@ pub mod tests {
             files: Vec::new(),
             diff: None,
             task: Some(TaskNote {
+                outside: false,
                 task: RunId::from_entropy(tail),
                 session: SessionId::from_entropy(tail),
                 agent: "helper".into(),

@@ -96,6 +96,7 @@ fn letter(session: &SessionId, task: u64) -> Post {
         id: MessageId::from_entropy(SystemClock.entropy()),
         parts: vec![Part::text(format!("Please do task {task}."))],
         origin: Origin::User,
+        outside: false,
         silent: false,
         context: None,
         mandate: None,

@@ -124,6 +124,9 @@ pub struct TaskNote {
     /// US dollars set aside for it while it is at work, if money is bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
+    /// Whether something from outside, such as a web page, went into its answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
     /// Whether the answer is one that was given before to the same question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,

@@ -144,6 +144,9 @@ pub struct RunEnd {
     /// Whether what it says it did was checked, and found to be so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
+    /// Whether something from outside, such as a web page, went into it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
     /// Calls that were refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<Denial>,

@@ -66,6 +66,7 @@ fn caller(agent: &Agent, one: &Prepared) -> Option<Arc<dyn std::any::Any + Send 
         run,
         kit: agent.kit.clone(),
         policy: agent.policy.clone(),
+        outside: agent.history.outside().is_some(),
         has_entered_plan: agent.history.mode().is_some_and(|changed| !changed.is_wish),
         model: agent.model.as_ref().ok().map(|model| model.choice.clone()),
         mandate: agent.mandate.clone(),

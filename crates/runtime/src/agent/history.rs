@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use rooftree_protocol::{
     Answer, BlobId, CallId, Event, EventBody, Lane, Limits, Origin, Outcome, Part, PermissionMode, Repeat,
-    RunId, Timestamp, Todo, ToolCall, ToolResult, Usage,
+    RunId, Timestamp, Todo, ToolCall, ToolKind, ToolResult, Usage,
     event::{
         ClearReason, Compaction, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, Verdict,
         WaitReason,
@@ -43,6 +43,8 @@ pub struct History {
     checked: bool,
     /// The number of the last reply.
     reply_at: u64,
+    /// The first thing from outside that the model has read: a web page, what a server said.
+    outside: Option<String>,
     /// How much may happen without asking, if that was changed.
     mode: Option<ChangedMode>,
     /// Tasks that were started and of whose end nothing was told.
@@ -122,6 +124,9 @@ impl History {
                     run.mail = Some(*position);
                     run.mandate.clone_from(&message.mandate);
                 }
+                if message.outside {
+                    self.outside.get_or_insert_with(|| "what another agent says".into());
+                }
                 if let Origin::Task { task, usage, .. } = &message.origin {
                     self.hear_of_end(task, Some(*usage));
                 }
@@ -133,7 +138,10 @@ impl History {
                 self.reply_at = event.id.unwrap_or(self.reply_at);
                 self.take_reply(reply);
             }
-            EventBody::ToolStarted { call, repeat, .. } => {
+            EventBody::ToolStarted { call, repeat, kind, tool, title, .. } => {
+                if *kind == ToolKind::Fetch && self.outside.is_none() {
+                    self.outside = Some(format!("{tool} {title}"));
+                }
                 if let Some(open) = self.open.iter_mut().find(|open| open.call.id == *call) {
                     open.intent = Some(*repeat);
                 }
@@ -246,6 +254,12 @@ impl History {
             Lane::Mail => self.taken.mail,
             Lane::Boundary => self.taken.boundary,
         }
+    }
+
+    /// The first thing from outside that the model has read, if there is any: its words may want
+    /// something else than whoever the work is for.
+    pub fn outside(&self) -> Option<&str> {
+        self.outside.as_deref()
     }
 
     /// How much may happen without asking, if that was changed since the session began.
@@ -364,6 +378,9 @@ impl History {
             content: record.content.clone(),
         };
         open.result = Some(result);
+        if record.task.as_ref().is_some_and(|task| task.outside) {
+            self.outside.get_or_insert_with(|| format!("{} {}", record.tool, record.title));
+        }
         if let Some(task) = &record.task {
             self.note_task(task);
         }

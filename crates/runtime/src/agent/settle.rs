@@ -36,6 +36,7 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
         delegated: run.delegated,
         workspace: copy,
         verified: run.verified,
+        outside: agent.history.outside().is_some(),
         denials: run.denials.clone(),
         error: end.problem(),
     };
@@ -84,7 +85,8 @@ fn reply(agent: &Agent, run: &RunId, mandate: &Mandate, end: &RunEnd) -> Post {
     let id = MessageId::from_entropy(agent.world.entropy());
     // Whoever stopped it knows: it is read at the next run, and wakes nobody who was stopped too.
     let silent = end.status == RunStatus::Cancelled;
-    let message = Message { silent, ..Message::new(id, parts, origin, agent.world.now()) };
+    let message =
+        Message { silent, outside: end.outside, ..Message::new(id, parts, origin, agent.world.now()) };
     let session = mandate.parent.session.clone();
     Post { session, lane: Lane::Boundary, key: format!("task:{run}"), message, capacity: u64::MAX }
 }

@@ -47,6 +47,7 @@ pub(super) fn user(text: &str) -> Event {
         parts,
         origin: Origin::User,
         silent: false,
+        outside: false,
         context: None,
         mandate: None,
         at: Timestamp(0),

@@ -93,6 +93,7 @@ mod tests {
             parts: vec![part],
             origin,
             silent: false,
+            outside: false,
             context: None,
             mandate: None,
             at: Timestamp(0),

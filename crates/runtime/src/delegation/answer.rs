@@ -148,7 +148,8 @@ pub(super) fn told(note: &TaskNote, end: &RunEnd) -> String {
 
 /// The result with what the journal keeps about it.
 pub(super) fn output(note: TaskNote, end: &RunEnd, words: String) -> ToolOutput {
-    let note = TaskNote { status: Some(end.status), usage: Some(task::total(end)), ..note };
+    let note =
+        TaskNote { status: Some(end.status), usage: Some(task::total(end)), outside: end.outside, ..note };
     let output = ToolOutput { task: Some(note), ..ToolOutput::done(words) };
     let failure = (end.status != RunStatus::Completed).then_some(ErrorCode::ToolFailed);
     ToolOutput { failure, ..output }

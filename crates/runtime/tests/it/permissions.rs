@@ -1,6 +1,7 @@
 //! Calls that need a yes: asked, answered, remembered, denied where nobody can answer.
 
 mod durable;
+mod outside;
 mod people;
 
 use std::time::Duration;

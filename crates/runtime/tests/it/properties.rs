@@ -55,6 +55,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
                 parts: vec![Part::text("hi")],
                 origin: Origin::User,
                 silent,
+                outside: false,
                 context: None,
                 mandate: None,
                 at: Timestamp(0)
@@ -109,6 +110,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
             delegated: rooftree_protocol::Usage::none(),
             workspace: None,
             verified: None,
+            outside: false,
             denials: vec![],
             error: None,
         })),

@@ -50,6 +50,7 @@ pub(super) fn message(number: u128, text: &str) -> Message {
         parts: vec![Part::text(text)],
         origin: Origin::User,
         silent: false,
+        outside: false,
         context: None,
         mandate: None,
         at: NOW,

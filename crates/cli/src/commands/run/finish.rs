@@ -163,6 +163,7 @@ fn left(watch: &Watch) -> RunEnd {
         delegated: rooftree_protocol::Usage::none(),
         workspace: None,
         verified: None,
+        outside: false,
         denials: Vec::new(),
         error: None,
     }

@@ -226,6 +226,7 @@ mod tests {
             delegated: rooftree_protocol::Usage::none(),
             workspace: None,
             verified: None,
+            outside: false,
             denials: Vec::new(),
             error: None,
         };

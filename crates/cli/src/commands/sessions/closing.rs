@@ -71,6 +71,7 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
         delegated: run.delegated,
         workspace: None,
         verified: None,
+        outside: false,
         denials: run.denials.clone(),
         error: None,
     }));

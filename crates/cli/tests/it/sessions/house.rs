@@ -202,6 +202,7 @@ impl<'a> Writer<'a> {
             id: id.clone(),
             parts,
             origin: Origin::User,
+            outside: false,
             silent: false,
             context: None,
             mandate: None,
@@ -287,6 +288,7 @@ impl<'a> Writer<'a> {
             delegated: rooftree_protocol::Usage::none(),
             workspace: None,
             verified: None,
+            outside: false,
             denials: Vec::new(),
             error: (status == RunStatus::Failed)
                 .then(|| rooftree_protocol::Problem::new(ErrorCode::Internal, "it broke")),

@@ -110,7 +110,7 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     let id = MessageId::akin_to(context.call.as_str());
     let parts = parts(caller, text(input, "text")).await?;
     let (silent, steer) = (flag(input, "silent"), flag(input, "steer"));
-    let message = Message { silent, ..Message::new(id, parts, origin, world.now()) };
+    let message = Message { silent, outside: caller.outside, ..Message::new(id, parts, origin, world.now()) };
     let lane = if silent || steer { Lane::Boundary } else { Lane::Mail };
     // The same call made again after a crash sends nothing twice.
     let key = format!("call:{}", context.call);

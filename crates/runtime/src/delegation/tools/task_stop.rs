@@ -107,6 +107,7 @@ async fn stop_run(caller: &Caller, id: &str) -> ToolOutput {
         status: None,
         usage: None,
         share: None,
+        outside: false,
         cached: false,
     };
     // What it had said is part of the answer: the inbox need not tell it again.
