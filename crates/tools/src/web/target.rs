@@ -38,7 +38,8 @@ impl Target {
         let mut url = Url::parse(text)
             .map_err(|error| Refusal::malformed(format!("`{}` is not a URL: {error}.", brief(text))))?;
         url.set_fragment(None);
-        let place = place(&url).ok_or_else(|| Refusal::malformed("The URL names no host."))?;
+        let place =
+            place(&url).ok_or_else(|| Refusal::malformed("The URL names no host that could exist."))?;
         if let Place::Name(name) = &place {
             // A dot at the end changes nothing for a resolver; with it a name would pass for another one.
             let named = url.set_host(Some(name));
@@ -112,7 +113,8 @@ fn place(url: &Url) -> Option<Place> {
         Host::Ipv6(address) => Place::Address(address.into()),
         Host::Domain(name) => {
             let name = name.strip_suffix('.').unwrap_or(name);
-            (!name.is_empty()).then(|| Place::Name(name.to_owned()))?
+            let is_name = name.len() <= 253 && name.split('.').all(|label| (1..=63).contains(&label.len()));
+            is_name.then(|| Place::Name(name.to_owned()))?
         }
     })
 }
@@ -160,6 +162,8 @@ mod tests {
             "//example.com/",
             "",
             "http://./",
+            "http://../",
+            "http://a..b/",
         ];
         for text in table {
             assert!(Target::parse(text).is_err(), "{text}");

@@ -1,0 +1,196 @@
+//! WebSearch against servers on loopback that speak the services' own formats.
+
+use std::{sync::Arc, time::Duration};
+
+use rooftree_tools::{Backend, Service, Web};
+use serde_json::{Value, json};
+
+use crate::web::{Asked, Site, Surfer, answer, hasty, unfinished};
+
+const KEY: &str = "tvly-canary-0123456789";
+
+fn service(backend: Backend, site: &Site) -> Option<Service> {
+    let base_url = format!("http://127.0.0.1:{}/", site.port());
+    Some(Service { backend, base_url, key: Arc::new(|| Some(KEY.to_owned())) })
+}
+
+fn said(body: Value) -> Vec<u8> {
+    answer("200 OK", "content-type: application/json\r\n", body.to_string())
+}
+
+/// Searches with a service; gives what the model reads and what the service was asked.
+async fn searched(backend: Backend, body: Value, input: Value) -> (String, Asked) {
+    let site = Site::answering(move |_| said(body.clone())).await;
+    let text = Surfer::searching(&Web::default(), service(backend, &site)).done("WebSearch", input).await;
+    let asked = site.asked();
+    assert_eq!(asked.len(), 1);
+    assert!(!text.contains(KEY), "{text}");
+    (text, asked[0].clone())
+}
+
+#[tokio::test]
+async fn searxng_is_asked_for_json() {
+    let body = json!({
+        "query": "tokio", "number_of_results": 0,
+        "results": [
+            {"url": "https://tokio.rs/", "title": "Tokio", "content": "An asynchronous runtime.", "engine": "duckduckgo",
+             "parsed_url": ["https", "tokio.rs", "/", "", "", ""], "engines": ["duckduckgo"], "positions": [1],
+             "publishedDate": null, "score": 1.0, "category": "general"},
+            {"url": "https://spam.example/", "title": "Spam", "content": "x", "engine": "bing"}
+        ],
+        "answers": [], "corrections": [], "infoboxes": [], "suggestions": [], "unresponsive_engines": []
+    });
+    let input = json!({"query": "tokio runtime", "blocked_domains": ["spam.example"]});
+    let (text, asked) = searched(Backend::SearXng, body, input).await;
+    assert_eq!(asked.line, "GET /search?q=tokio+runtime+-site%3Aspam.example&format=json");
+    assert!(
+        text.contains("1. Tokio\n   https://tokio.rs/\n   An asynchronous runtime.")
+            && !text.contains("Spam"),
+        "{text}"
+    );
+    assert!(!asked.headers.values().any(|value| value.contains(KEY)));
+}
+
+#[tokio::test]
+async fn brave_is_asked_with_its_token() {
+    let body = json!({
+        "type": "search",
+        "query": {"original": "serde", "more_results_available": true},
+        "web": {"type": "search", "results": [
+            {"type": "search_result", "title": "serde - Rust", "url": "https://docs.rs/serde", "age": "March 1, 2026",
+             "description": "A framework for serializing.", "profile": {"name": "Docs"}, "language": "en"},
+            {"type": "search_result", "title": "Elsewhere", "url": "https://blog.example/", "description": "x"}
+        ]}
+    });
+    let input = json!({"query": "serde", "num_results": 5, "allowed_domains": "docs.rs, crates.io"});
+    let (text, asked) = searched(Backend::Brave, body, input).await;
+    let (path, query) = asked.line.split_once('?').unwrap();
+    assert_eq!(path, "GET /res/v1/web/search");
+    assert_eq!(query, "q=serde+%28site%3Adocs.rs+OR+site%3Acrates.io%29&count=5&text_decorations=false");
+    assert_eq!(asked.headers["x-subscription-token"], KEY);
+    assert!(
+        text.contains("March 1, 2026") && text.contains("A framework") && !text.contains("Elsewhere"),
+        "{text}"
+    );
+    let (nothing, _) = searched(Backend::Brave, json!({"type": "search"}), json!({"query": "zzz"})).await;
+    assert!(nothing.contains("Brave Search found nothing for: zzz"), "{nothing}");
+}
+
+#[tokio::test]
+async fn tavily_is_asked_with_a_bearer_token() {
+    let body = json!({
+        "query": "bees", "answer": null, "images": [], "follow_up_questions": null, "response_time": 0.9,
+        "results": [{"title": "Bees", "url": "https://bees.example/a", "content": "They dance.", "score": 0.98, "raw_content": null}]
+    });
+    let input = json!({"query": "bees", "count": 99, "include_domains": ["bees.example"]});
+    let (text, asked) = searched(Backend::Tavily, body, input).await;
+    assert_eq!(
+        (asked.line.as_str(), asked.headers["authorization"].as_str()),
+        ("POST /search", &*format!("Bearer {KEY}"))
+    );
+    let body: Value = serde_json::from_str(&asked.body).unwrap();
+    assert_eq!(body, json!({"query": "bees", "max_results": 20, "include_domains": ["bees.example"]}));
+    assert!(text.contains("They dance."), "{text}");
+}
+
+#[tokio::test]
+async fn exa_is_asked_for_highlights() {
+    let body = json!({
+        "requestId": "r", "resolvedSearchType": "neural",
+        "results": [{"id": "https://a.example/", "title": "A", "url": "https://a.example/", "publishedDate": "2026-01-02T00:00:00.000Z",
+                     "author": null, "score": 0.2, "highlights": ["one part", "another part"], "highlightScores": [0.5, 0.4]}],
+        "costDollars": {"total": 0.005}
+    });
+    let (text, asked) =
+        searched(Backend::Exa, body, json!({"query": "a", "count": 3, "blocked_domains": ["b.example"]}))
+            .await;
+    assert_eq!((asked.line.as_str(), asked.headers["x-api-key"].as_str()), ("POST /search", KEY));
+    let body: Value = serde_json::from_str(&asked.body).unwrap();
+    let expected = json!({"query": "a", "numResults": 3, "contents": {"highlights": true}, "excludeDomains": ["b.example"]});
+    assert_eq!(body, expected);
+    assert!(text.contains("one part … another part") && text.contains("2026-01-02"), "{text}");
+}
+
+#[tokio::test]
+async fn without_a_service_it_says_what_to_set_up() {
+    let surfer = Surfer::new(&Web::default());
+    let text = surfer.failed("web_search", json!({"query": "x"})).await;
+    for word in
+        ["SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY", "EXA_API_KEY", "[search]", "rooftree auth set"]
+    {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    for input in [json!({"query": " "}), json!({"query": "x", "allowed_domains": ["a b"]}), json!({})] {
+        surfer.failed("WebSearch", input).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_service_complains_about_is_told_without_the_key() {
+    let table = [
+        (
+            Backend::Tavily,
+            "401 Unauthorized",
+            format!("{{\"detail\":{{\"error\":\"Unauthorized: bad key {KEY}\"}}}}"),
+            "is its key right?",
+        ),
+        (Backend::SearXng, "403 Forbidden", "Forbidden".to_owned(), "search.formats"),
+        (
+            Backend::Brave,
+            "429 Too Many Requests",
+            "{\"type\":\"ErrorResponse\"}".to_owned(),
+            "its limit is reached",
+        ),
+        (Backend::Exa, "200 OK", "<html>".to_owned(), "its answer is not JSON"),
+        (Backend::Exa, "200 OK", "{}".to_owned(), "no list of results"),
+    ];
+    for (backend, status, body, words) in table {
+        let site = Site::answering(move |_| answer(status, "", &body)).await;
+        let text = Surfer::searching(&Web::default(), service(backend, &site))
+            .failed("WebSearch", json!({"query": "x"}))
+            .await;
+        assert!(text.contains(words) && !text.contains("canary"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_missing_key_and_a_silent_service_are_told() {
+    let site = Site::answering(|_| unfinished("HTTP/1.1 200 OK\r\n")).await;
+    let keyless = Service { key: Arc::new(|| None), ..service(Backend::Exa, &site).unwrap() };
+    let text =
+        Surfer::searching(&Web::default(), Some(keyless)).failed("WebSearch", json!({"query": "x"})).await;
+    assert!(
+        text.contains("EXA_API_KEY") && text.contains("rooftree auth set exa") && site.asked().is_empty(),
+        "{text}"
+    );
+    let web = hasty(Web::default(), Duration::from_millis(300));
+    let text = Surfer::searching(&web, service(Backend::Exa, &site))
+        .failed("WebSearch", json!({"query": "x"}))
+        .await;
+    assert!(text.contains("Exa did not answer within 0.3 seconds"), "{text}");
+}
+
+#[tokio::test]
+async fn a_service_is_never_a_metadata_service() {
+    let service = Service {
+        backend: Backend::SearXng,
+        base_url: "http://169.254.169.254".into(),
+        key: Arc::new(|| None),
+    };
+    let text =
+        Surfer::searching(&Web::default(), Some(service)).failed("WebSearch", json!({"query": "x"})).await;
+    assert!(text.contains("never reached"), "{text}");
+}
+
+#[test]
+fn a_service_is_found_in_variables() {
+    let found = |set: &'static [&str]| {
+        Service::from_variables(move |name| set.contains(&name).then(|| format!("value of {name}")))
+    };
+    assert_eq!(found(&["EXA_API_KEY", "BRAVE_API_KEY"]).unwrap().backend, Backend::Brave);
+    let own = found(&["EXA_API_KEY", "SEARXNG_URL"]).unwrap();
+    assert_eq!((own.backend, own.base_url.as_str()), (Backend::SearXng, "value of SEARXNG_URL"));
+    assert_eq!((found(&["TAVILY_API_KEY"]).unwrap().key)().unwrap(), "value of TAVILY_API_KEY");
+    assert!(found(&[]).is_none());
+    assert!(!format!("{:?}", found(&["TAVILY_API_KEY"])).contains("value of TAVILY"));
+}
