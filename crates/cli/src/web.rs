@@ -5,7 +5,11 @@ use std::sync::Arc;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_tools::{Backend, Key, Service, Web};
 
-use crate::{credentials::Credentials, environment::variable, settings::Settings};
+use crate::{
+    credentials::Credentials,
+    environment::variable,
+    settings::{Settings, WebSettings},
+};
 
 /// What the settings and variables make of it.
 #[derive(Default)]
@@ -22,30 +26,43 @@ impl Online {
         // Whoever gives nothing but a URL has a service of their own.
         let backend = said.backend.or(said.url.as_ref().map(|_| Backend::SearXng));
         let service = match backend {
-            Some(backend) => Some(chosen(backend, said.url.clone(), credentials)?),
+            Some(backend) => Some(chosen(backend, said, credentials)?),
             None => Service::from_variables(variable).or_else(|| stored(credentials)),
         };
         Ok(Self { web, service })
     }
 }
 
-fn chosen(backend: Backend, url: Option<String>, credentials: &Credentials) -> Result<Service, Problem> {
+fn chosen(backend: Backend, said: &WebSettings, credentials: &Credentials) -> Result<Service, Problem> {
     let own = || variable("SEARXNG_URL").filter(|_| backend == Backend::SearXng);
-    let base_url = url.or_else(own).or_else(|| backend.base_url().map(str::to_owned));
+    let base_url = said.url.clone().or_else(own).or_else(|| backend.base_url().map(str::to_owned));
     let base_url = base_url.ok_or_else(|| {
         Problem::new(ErrorCode::InvalidConfig, format!("nobody says where {} is", backend.title()))
             .fix("write url = \"http://localhost:8888\" below [search], or set SEARXNG_URL")
     })?;
-    Ok(Service { backend, base_url, key: key(backend, credentials) })
+    let model = said.model.clone().unwrap_or_default();
+    match (backend.is_model(), model.is_empty()) {
+        (true, true) => Err(Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("nobody says which model of {} searches", backend.title()),
+        )
+        .fix("write model = \"…\" below [search]; a small one is enough")),
+        (false, false) => Err(Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("`search.model` has no meaning with {}, which is no model", backend.title()),
+        )
+        .fix("remove it, or choose anthropic, openai or google as backend")),
+        _ => Ok(Service { backend, base_url, model, key: key(backend, credentials) }),
+    }
 }
 
 /// The first service there is a stored key for. A file of keys that cannot be read is no reason not
 /// to work: whoever needs a key of it says so.
 fn stored(credentials: &Credentials) -> Option<Service> {
     let keys = credentials.stored().ok()?;
-    let backend = Backend::ALL.into_iter().find(|backend| keys.contains_key(backend.name()))?;
+    let backend = Backend::SEARCHING.into_iter().find(|backend| keys.contains_key(backend.name()))?;
     let base_url = backend.base_url()?.to_owned();
-    Some(Service { backend, base_url, key: key(backend, credentials) })
+    Some(Service { backend, base_url, model: String::new(), key: key(backend, credentials) })
 }
 
 fn key(backend: Backend, credentials: &Credentials) -> Key {
@@ -89,6 +106,12 @@ mod tests {
         assert_eq!(
             (exa.base_url.as_str(), (exa.key)().unwrap().as_str()),
             ("https://api.exa.ai", "exa-key-in-file")
+        );
+        let model = service("search = {backend = 'anthropic', model = 'claude-haiku-4-5'}").unwrap().unwrap();
+        assert_eq!((model.backend, model.model.as_str()), (Backend::Anthropic, "claude-haiku-4-5"));
+        assert!(service("search.backend = 'openai'").unwrap_err().message.contains("which model of OpenAI"));
+        assert!(
+            service("search = {backend = 'exa', model = 'x'}").unwrap_err().message.contains("no meaning")
         );
         let tavily = service("search = {backend = 'tavily', url = 'http://localhost:1'}").unwrap().unwrap();
         assert_eq!((tavily.base_url.as_str(), (tavily.key)()), ("http://localhost:1", None));

@@ -1,9 +1,13 @@
 //! WebSearch: what a search service finds, as a list of titles, URLs and a few lines each.
 
 mod answer;
+mod anthropic;
+mod backend;
 mod brave;
 mod domains;
 mod exa;
+mod google;
+mod openai;
 mod searxng;
 mod service;
 mod tavily;
@@ -19,7 +23,8 @@ use crate::{
     arguments::{self, Argument, Kind, number, text},
     web::{Web, guard::Refusal},
 };
-pub use service::{Backend, Key, Service};
+pub use backend::Backend;
+pub use service::{Key, Service};
 
 const DESCRIPTION: &str = "Search the web. Shows titles, URLs and a few lines each; WebFetch reads a page.";
 
@@ -60,6 +65,30 @@ pub(crate) struct Hit {
     pub excerpt: String,
     /// When it was published, as the service words it.
     pub date: String,
+    /// The host it is on, where its URL does not say.
+    pub host: Option<String>,
+}
+
+impl Wish {
+    /// The same as a request to a model that can search.
+    fn as_request(&self) -> String {
+        format!(
+            "Search the web once for the words below. Then name each page you found, with one sentence about \
+             what it says on the subject, and cite it. Do nothing else.\n\n{}",
+            self.query
+        )
+    }
+}
+
+impl Hit {
+    /// Adds something that is quoted from it.
+    fn quote(&mut self, text: &str) {
+        let text = text.trim();
+        if !text.is_empty() && !self.excerpt.contains(text) {
+            let gap = if self.excerpt.is_empty() { "" } else { " … " };
+            self.excerpt = format!("{}{gap}{text}", self.excerpt);
+        }
+    }
 }
 
 /// The WebSearch tool.
@@ -126,14 +155,15 @@ impl Tool for WebSearch {
                 Ok(wish) => wish,
                 Err(words) => return ToolOutput::failed(ErrorCode::InvalidArguments, words),
             };
+            let patience = service.backend.patience(web.bounds.time);
             tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"),
-                found = tokio::time::timeout(web.bounds.time, service.search(&web, &wish)) => match found {
+                found = tokio::time::timeout(patience, service.search(&web, &wish)) => match found {
                     Ok(Ok(hits)) => ToolOutput::done(answer::words(service.backend, &wish, &hits, &context.call)),
                     Ok(Err(refusal)) => refusal.output(),
                     Err(_) => Refusal::failed(format!(
-                        "{} did not answer within {} seconds.", service.backend.title(), web.bounds.time.as_secs_f32()
+                        "{} did not answer within {} seconds.", service.backend.title(), patience.as_secs_f32()
                     )).output(),
                 },
             }

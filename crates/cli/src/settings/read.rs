@@ -28,7 +28,7 @@ const TOP: &[&str] = &[
 ];
 const PERMISSION: &[&str] = &["mode", "allow", "ask", "deny"];
 const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
-const SEARCH: &[&str] = &["embeddings", "backend", "url"];
+const SEARCH: &[&str] = &["embeddings", "backend", "url", "model"];
 
 /// Reads a file; none if there is none.
 pub fn file(path: &Path) -> Result<Option<Settings>, Problem> {

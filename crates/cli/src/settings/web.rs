@@ -18,6 +18,8 @@ pub struct WebSettings {
     pub backend: Option<Backend>,
     /// Where the one who searches is.
     pub url: Option<String>,
+    /// The model that searches, if a model does.
+    pub model: Option<String>,
 }
 
 impl WebSettings {
@@ -27,6 +29,7 @@ impl WebSettings {
             (!self.allow_private.is_empty(), "web.allow_private"),
             (self.backend.is_some(), "search.backend"),
             (self.url.is_some(), "search.url"),
+            (self.model.is_some(), "search.model"),
         ];
         said.into_iter().filter(|(is_said, _)| *is_said).map(|(_, place)| place).collect()
     }
@@ -43,6 +46,7 @@ pub(super) fn read(reader: &Reader<'_>, top: &Table, search: &Table) -> Result<W
         allow_private: allow_private.map_err(|problem| placed(reader, "web.allow_private", problem))?,
         backend: backend.map_err(|problem| placed(reader, "search.backend", problem))?,
         url: url(reader, search)?,
+        model: reader.value(search, "model")?,
     })
 }
 
@@ -84,7 +88,11 @@ mod tests {
                 "searxng, brave",
             ),
             ("search.url = 'localhost:8888'", "`search.url` is not a URL", "http://"),
-            ("search.key = 'x'", "unknown key `search.key`", "known keys here: embeddings, backend, url"),
+            (
+                "search.key = 'x'",
+                "unknown key `search.key`",
+                "known keys here: embeddings, backend, url, model",
+            ),
             ("web.allow = []", "unknown key `web.allow`", "allow_private"),
         ] {
             let problem = text(content).unwrap_err();

@@ -154,7 +154,7 @@ pub fn passes(bytes: &[u8]) -> bool {
 fn is_own(name: &str) -> bool {
     let ends_in =
         |end: &&str| name.strip_suffix(*end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-    !name.contains('.') || OWN.iter().any(|end| ends_in(&end))
+    !name.contains('.') || OWN.iter().any(ends_in)
 }
 
 fn private(target: &Target, what: &str) -> Refusal {

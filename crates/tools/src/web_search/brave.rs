@@ -16,7 +16,11 @@ pub(super) fn request(wish: &Wish, key: &str) -> Request {
         .append_pair("text_decorations", "false")
         .finish();
     let header = HeaderName::from_static("x-subscription-token");
-    Request { path: format!("/res/v1/web/search?{query}"), key: Some((header, key.to_owned())), body: None }
+    Request {
+        path: format!("/res/v1/web/search?{query}"),
+        headers: vec![(header, key.to_owned())],
+        body: None,
+    }
 }
 
 /// Without any hit there is no `web` at all.
@@ -30,6 +34,7 @@ pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
         url: field(result, "url"),
         excerpt: field(result, "description"),
         date: field(result, "age"),
+        ..Hit::default()
     };
     Some(results.iter().map(hit).collect())
 }

@@ -20,14 +20,16 @@ pub(super) fn of(input: &Value, name: &str) -> Result<Vec<String>, String> {
 
 /// Whether something that was found is what was wished for. Services do not keep to it.
 pub(super) fn is_wanted(hit: &Hit, wish: &Wish) -> bool {
-    let Ok(target) = Target::parse(&hit.url) else { return false };
+    let Some(host) = host(&hit.url).map(|host| hit.host.clone().unwrap_or(host)) else { return false };
     let is_in = |domain: &String| {
-        target
-            .host()
-            .strip_suffix(domain.as_str())
-            .is_some_and(|before| before.is_empty() || before.ends_with('.'))
+        host.strip_suffix(domain.as_str()).is_some_and(|before| before.is_empty() || before.ends_with('.'))
     };
     (wish.allowed.is_empty() || wish.allowed.iter().any(is_in)) && !wish.blocked.iter().any(is_in)
+}
+
+/// The host of a URL, if it is one.
+pub(super) fn host(url: &str) -> Option<String> {
+    Target::parse(url).ok().map(|target| target.host().to_owned())
 }
 
 /// The question with its domains in it, for services that have no other way to say it.

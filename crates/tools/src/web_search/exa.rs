@@ -16,7 +16,7 @@ pub(super) fn request(wish: &Wish, key: &str) -> Request {
         }
     }
     let header = HeaderName::from_static("x-api-key");
-    Request { path: "/search".to_owned(), key: Some((header, key.to_owned())), body: Some(body) }
+    Request { path: "/search".to_owned(), headers: vec![(header, key.to_owned())], body: Some(body) }
 }
 
 pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
@@ -30,6 +30,7 @@ pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
             url: field(result, "url"),
             excerpt,
             date: field(result, "publishedDate"),
+            ..Hit::default()
         }
     };
     Some(results.iter().map(hit).collect())

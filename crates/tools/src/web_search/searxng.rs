@@ -13,7 +13,7 @@ pub(super) fn request(wish: &Wish) -> Request {
         .append_pair("q", &domains::in_words(wish))
         .append_pair("format", "json")
         .finish();
-    Request { path: format!("/search?{query}"), key: None, body: None }
+    Request { path: format!("/search?{query}"), headers: Vec::new(), body: None }
 }
 
 pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
@@ -23,6 +23,7 @@ pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
         url: field(result, "url"),
         excerpt: field(result, "content"),
         date: field(result, "publishedDate"),
+        ..Hit::default()
     };
     Some(results.iter().map(hit).collect())
 }

@@ -1,15 +1,14 @@
-//! The search services there are, and one question to one of them.
+//! One question to a search service.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use reqwest::{
     StatusCode,
     header::{HeaderMap, HeaderName, HeaderValue},
 };
-use rooftree_protocol::{ErrorCode, Problem};
 use serde_json::Value;
 
-use super::{Hit, Wish, brave, domains, exa, searxng, tavily};
+use super::{Backend, Hit, Wish, anthropic, brave, domains, exa, google, openai, searxng, tavily};
 use crate::web::{
     Web, body,
     exchange::{self, Question},
@@ -20,75 +19,6 @@ use crate::web::{
 /// Looks a key up when it is needed: it may change while a program runs for days.
 pub type Key = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
-/// A search service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backend {
-    /// One's own, or somebody's open one.
-    SearXng,
-    /// Brave Search.
-    Brave,
-    /// Tavily.
-    Tavily,
-    /// Exa.
-    Exa,
-}
-
-impl Backend {
-    /// All of them, in the order they are looked for.
-    pub const ALL: [Self; 4] = [Self::SearXng, Self::Brave, Self::Tavily, Self::Exa];
-
-    /// What settings call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SearXng => "searxng",
-            Self::Brave => "brave",
-            Self::Tavily => "tavily",
-            Self::Exa => "exa",
-        }
-    }
-
-    /// What people call it.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::SearXng => "SearXNG",
-            Self::Brave => "Brave Search",
-            Self::Tavily => "Tavily",
-            Self::Exa => "Exa",
-        }
-    }
-
-    /// The variable its key is in; none if it takes none.
-    pub fn key_variable(self) -> Option<&'static str> {
-        match self {
-            Self::SearXng => None,
-            Self::Brave => Some("BRAVE_API_KEY"),
-            Self::Tavily => Some("TAVILY_API_KEY"),
-            Self::Exa => Some("EXA_API_KEY"),
-        }
-    }
-
-    /// Where it is; none if everybody has their own.
-    pub fn base_url(self) -> Option<&'static str> {
-        match self {
-            Self::SearXng => None,
-            Self::Brave => Some("https://api.search.brave.com"),
-            Self::Tavily => Some("https://api.tavily.com"),
-            Self::Exa => Some("https://api.exa.ai"),
-        }
-    }
-}
-
-impl FromStr for Backend {
-    type Err = Problem;
-
-    fn from_str(text: &str) -> Result<Self, Problem> {
-        Self::ALL.into_iter().find(|backend| backend.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
-            Problem::new(ErrorCode::InvalidConfig, format!("there is no search service `{text}`"))
-                .fix(format!("known ones: {}", Self::ALL.map(Self::name).join(", ")))
-        })
-    }
-}
-
 /// A service that can be asked.
 #[derive(Clone)]
 pub struct Service {
@@ -96,6 +26,8 @@ pub struct Service {
     pub backend: Backend,
     /// Where it is. The user's word: it may be on this machine.
     pub base_url: String,
+    /// The model that searches, for those that are models.
+    pub model: String,
     /// Its key.
     pub key: Key,
 }
@@ -110,7 +42,8 @@ impl fmt::Debug for Service {
 pub(super) struct Request {
     /// Path and query, behind the base URL.
     pub path: String,
-    pub key: Option<(HeaderName, String)>,
+    /// With the key.
+    pub headers: Vec<(HeaderName, String)>,
     pub body: Option<Value>,
 }
 
@@ -120,13 +53,18 @@ impl Service {
         variable: impl Fn(&str) -> Option<String> + Send + Sync + Clone + 'static,
     ) -> Option<Self> {
         if let Some(base_url) = variable("SEARXNG_URL") {
-            return Some(Self { backend: Backend::SearXng, base_url, key: Arc::new(|| None) });
+            return Some(Self {
+                backend: Backend::SearXng,
+                base_url,
+                model: String::new(),
+                key: Arc::new(|| None),
+            });
         }
-        Backend::ALL.into_iter().find_map(|backend| {
+        Backend::SEARCHING.into_iter().find_map(|backend| {
             let (name, base_url) = (backend.key_variable()?, backend.base_url()?.to_owned());
             variable(name)?;
             let variable = variable.clone();
-            Some(Self { backend, base_url, key: Arc::new(move || variable(name)) })
+            Some(Self { backend, base_url, model: String::new(), key: Arc::new(move || variable(name)) })
         })
     }
 
@@ -144,6 +82,9 @@ impl Service {
             Backend::Brave => brave::request(wish, &key),
             Backend::Tavily => tavily::request(wish, &key),
             Backend::Exa => exa::request(wish, &key),
+            Backend::Anthropic => anthropic::request(wish, &self.model, &key),
+            Backend::OpenAi => openai::request(wish, &self.model, &key),
+            Backend::Google => google::request(wish, &self.model, &key),
         };
         let answer = self.ask(web, request, &key).await?;
         let hits = match self.backend {
@@ -151,6 +92,9 @@ impl Service {
             Backend::Brave => brave::hits(&answer),
             Backend::Tavily => tavily::hits(&answer),
             Backend::Exa => exa::hits(&answer),
+            Backend::Anthropic => anthropic::hits(&answer),
+            Backend::OpenAi => openai::hits(&answer),
+            Backend::Google => google::hits(&answer),
         };
         let hits = hits.ok_or_else(|| self.failed("its answer holds no list of results"))?;
         Ok(hits.into_iter().filter(|hit| domains::is_wanted(hit, wish)).take(wish.count).collect())
@@ -162,7 +106,7 @@ impl Service {
         let admitted = guard.admit(&format!("{base}{}", request.path)).await?;
         let mut headers = HeaderMap::new();
         headers.insert(reqwest::header::ACCEPT, HeaderValue::from_static("application/json"));
-        if let Some((name, value)) = request.key {
+        for (name, value) in request.headers {
             let value =
                 HeaderValue::from_str(&value).map_err(|_| self.failed("its key has letters no key has"))?;
             headers.insert(name, value);
@@ -209,4 +153,16 @@ impl Service {
 /// The text of a field; empty if it is not there.
 pub(super) fn field(value: &Value, name: &str) -> String {
     value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// The elements of a field; none if it is no list.
+pub(super) fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Adds what is quoted from a page to the hit that is about it.
+pub(super) fn add_excerpt(hits: &mut [Hit], url: &str, text: &str) {
+    if let Some(hit) = hits.iter_mut().find(|hit| hit.url == url) {
+        hit.quote(text);
+    }
 }

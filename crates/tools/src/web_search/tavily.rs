@@ -17,7 +17,7 @@ pub(super) fn request(wish: &Wish, key: &str) -> Request {
     }
     Request {
         path: "/search".to_owned(),
-        key: Some((AUTHORIZATION, format!("Bearer {key}"))),
+        headers: vec![(AUTHORIZATION, format!("Bearer {key}"))],
         body: Some(body),
     }
 }
@@ -29,6 +29,7 @@ pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
         url: field(result, "url"),
         excerpt: field(result, "content"),
         date: field(result, "published_date"),
+        ..Hit::default()
     };
     Some(results.iter().map(hit).collect())
 }

@@ -327,12 +327,25 @@ async fn rules_see_the_host_as_it_is_and_nobody_is_asked_about_what_is_refused_a
 }
 
 #[tokio::test]
-async fn proxies_of_the_environment_are_not_used_and_nothing_about_us_is_sent() {
+async fn nothing_about_us_is_sent() {
     let (site, web) = site(|_| html("<p>x</p>")).await;
     Surfer::new(&web).done("WebFetch", json!({"url": site.url("site.test", "/")})).await;
     let asked = &site.asked()[0];
     let mut names: Vec<&str> = asked.headers.keys().map(String::as_str).collect();
     names.sort_unstable();
     assert_eq!(names, ["accept", "accept-encoding", "host", "user-agent"]);
-    assert_eq!(asked.line, "GET /", "a proxy would see the whole URL");
+}
+
+#[test]
+fn proxies_of_the_environment_are_not_used() {
+    // The variables of a process cannot be changed safely, so another one runs the test above.
+    let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+    program.args(["--exact", "web_fetch::nothing_about_us_is_sent"]);
+    for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        // Nobody listens there.
+        program.env(name, "http://127.0.0.1:1");
+    }
+    let output = program.env_remove("NO_PROXY").env_remove("no_proxy").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }

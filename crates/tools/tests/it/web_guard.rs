@@ -177,6 +177,8 @@ fn part(number: u32, base: u8) -> String {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn no_bytes_break_the_guard(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         passes(&bytes);

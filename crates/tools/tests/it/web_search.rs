@@ -11,7 +11,7 @@ const KEY: &str = "tvly-canary-0123456789";
 
 fn service(backend: Backend, site: &Site) -> Option<Service> {
     let base_url = format!("http://127.0.0.1:{}/", site.port());
-    Some(Service { backend, base_url, key: Arc::new(|| Some(KEY.to_owned())) })
+    Some(Service { backend, base_url, model: "m-1".into(), key: Arc::new(|| Some(KEY.to_owned())) })
 }
 
 fn said(body: Value) -> Vec<u8> {
@@ -112,6 +112,87 @@ async fn exa_is_asked_for_highlights() {
 }
 
 #[tokio::test]
+async fn a_model_of_anthropic_searches_with_their_tool() {
+    let body = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m-1", "stop_reason": "end_turn",
+        "content": [
+            {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "bees"}},
+            {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [
+                {"type": "web_search_result", "url": "https://bees.example/", "title": "Bees",
+                 "encrypted_content": "x", "page_age": "April 30, 2026"}]},
+            {"type": "text", "text": "They dance.", "citations": [
+                {"type": "web_search_result_location", "url": "https://bees.example/", "title": "Bees",
+                 "encrypted_index": "x", "cited_text": "Bees dance to tell the way."}]}
+        ],
+        "usage": {"input_tokens": 1, "output_tokens": 1, "server_tool_use": {"web_search_requests": 1}}
+    });
+    let input =
+        json!({"query": "bees", "allowed_domains": ["bees.example"], "blocked_domains": ["a.example"]});
+    let (text, asked) = searched(Backend::Anthropic, body, input).await;
+    assert_eq!((asked.line.as_str(), asked.headers["x-api-key"].as_str()), ("POST /v1/messages", KEY));
+    assert_eq!(asked.headers["anthropic-version"], "2023-06-01");
+    let sent: Value = serde_json::from_str(&asked.body).unwrap();
+    let tool = json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 1, "allowed_domains": ["bees.example"]});
+    assert_eq!((&sent["model"], &sent["tools"]), (&json!("m-1"), &json!([tool])));
+    assert!(
+        text.contains("1. Bees\n   https://bees.example/\n   April 30, 2026\n   Bees dance to tell"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_model_of_openai_searches_with_their_tool() {
+    let said = "Bees dance. They turn left (bees.example)";
+    let body = json!({
+        "id": "resp_1", "object": "response", "status": "completed",
+        "output": [
+            {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "bees",
+             "sources": [{"type": "url", "url": "https://bees.example/"}, {"type": "url", "url": "https://more.example/x"}]}},
+            {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": said,
+             "annotations": [{"type": "url_citation", "start_index": 28, "end_index": 41, "url": "https://bees.example/", "title": "Bees"}]}]}
+        ]
+    });
+    let (text, asked) = searched(Backend::OpenAi, body, json!({"query": "bees"})).await;
+    assert_eq!(
+        (asked.line.as_str(), asked.headers["authorization"].as_str()),
+        ("POST /v1/responses", &*format!("Bearer {KEY}"))
+    );
+    let sent: Value = serde_json::from_str(&asked.body).unwrap();
+    assert_eq!((&sent["tools"], &sent["store"]), (&json!([{"type": "web_search"}]), &json!(false)));
+    assert!(text.contains("1. Bees\n   https://bees.example/\n   Bees dance. They turn left"), "{text}");
+    assert!(text.contains("2. more.example\n   https://more.example/x"), "{text}");
+}
+
+#[tokio::test]
+async fn a_model_of_google_is_grounded_in_its_search() {
+    let redirect = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/abc";
+    let body = json!({"candidates": [{
+        "content": {"role": "model", "parts": [{"text": "Bees dance."}]},
+        "groundingMetadata": {
+            "webSearchQueries": ["bees"], "searchEntryPoint": {"renderedContent": "<div></div>"},
+            "groundingChunks": [{"web": {"uri": redirect, "title": "bees.example"}}, {"web": {"uri": redirect, "title": "spam.example"}}],
+            "groundingSupports": [{"segment": {"startIndex": 0, "endIndex": 11, "text": "Bees dance."}, "groundingChunkIndices": [0]}]
+        }
+    }]});
+    let (text, asked) =
+        searched(Backend::Google, body, json!({"query": "bees", "blocked_domains": ["spam.example"]})).await;
+    assert_eq!(
+        (asked.line.as_str(), asked.headers["x-goog-api-key"].as_str()),
+        ("POST /v1beta/models/m-1:generateContent", KEY)
+    );
+    assert!(
+        asked.body.contains("google_search") && asked.body.contains("-site:spam.example"),
+        "{}",
+        asked.body
+    );
+    assert!(
+        text.contains(&format!("1. bees.example\n   {redirect}\n   Bees dance."))
+            && !text.contains("spam.example\n"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn without_a_service_it_says_what_to_set_up() {
     let surfer = Surfer::new(&Web::default());
     let text = surfer.failed("web_search", json!({"query": "x"})).await;
@@ -175,6 +256,7 @@ async fn a_service_is_never_a_metadata_service() {
     let service = Service {
         backend: Backend::SearXng,
         base_url: "http://169.254.169.254".into(),
+        model: String::new(),
         key: Arc::new(|| None),
     };
     let text =

@@ -33,7 +33,7 @@ impl Account {
 
 /// All of them.
 pub fn all(minds: &Minds) -> Vec<Account> {
-    let services = Backend::ALL.into_iter().filter(|backend| backend.key_variable().is_some());
+    let services = Backend::SEARCHING.into_iter().filter(|backend| backend.key_variable().is_some());
     minds.profiles.iter().map(of_provider).chain(services.map(of_service)).collect()
 }
 
@@ -70,10 +70,10 @@ fn of_service(backend: Backend) -> Account {
         variables: web::variables(backend),
         need: Need::Key,
         page: match backend {
-            Backend::SearXng => None,
             Backend::Brave => Some("https://api-dashboard.search.brave.com"),
             Backend::Tavily => Some("https://app.tavily.com"),
             Backend::Exa => Some("https://dashboard.exa.ai/api-keys"),
+            _ => None,
         },
     }
 }
