@@ -35,15 +35,13 @@ use fetch::{Fetched, Fetcher};
 use page::Page;
 use render::{Form, Rendered, render};
 
-const DESCRIPTION: &str = "Get a page from the web as Markdown. Public http and https URLs only; a redirect \
-    to another host is reported, not followed.";
+const DESCRIPTION: &str = "Read a public web page as Markdown. Says where a redirect to another host leads.";
 
 const ARGUMENTS: [Argument; 4] = [
     Argument::new("url", Kind::Text, "").required().also(&["uri", "link"]),
-    Argument::new("prompt", Kind::Text, "What to look for: of a long page only fitting parts are shown")
-        .also(&["question"]),
+    Argument::new("prompt", Kind::Text, "What to look for in a long page").also(&["question"]),
     Argument::new("max_chars", Kind::Number, "").also(&["max_length", "limit"]),
-    Argument::new("raw", Kind::Flag, "HTML as it is"),
+    Argument::new("raw", Kind::Flag, ""),
 ];
 
 /// Characters shown of a long page to somebody who looks for something.

@@ -26,16 +26,12 @@ use crate::{
 pub use backend::Backend;
 pub use service::{Key, Service};
 
-const DESCRIPTION: &str = "Search the web. Shows titles, URLs and a few lines each; WebFetch reads a page.";
+const DESCRIPTION: &str = "Search the web: titles, URLs and a few lines each.";
 
 const ARGUMENTS: [Argument; 4] = [
     Argument::new("query", Kind::Text, "").required().also(&["q", "search_query"]),
-    Argument::new("count", Kind::Number, "Default 8, at most 20").also(&[
-        "num_results",
-        "max_results",
-        "limit",
-    ]),
-    Argument::new("allowed_domains", Kind::Texts, "Only these").also(&["include_domains", "domains"]),
+    Argument::new("count", Kind::Number, "Default 8").also(&["num_results", "max_results", "limit"]),
+    Argument::new("allowed_domains", Kind::Texts, "").also(&["include_domains", "domains"]),
     Argument::new("blocked_domains", Kind::Texts, "").also(&["exclude_domains"]),
 ];
 

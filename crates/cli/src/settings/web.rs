@@ -83,8 +83,8 @@ mod tests {
         for (content, message, fix) in [
             ("web.allow_private = ['http://x/']", "`web.allow_private`: `http://x/` is no host", "host:port"),
             (
-                "search.backend = 'google'",
-                "`search.backend`: there is no search service `google`",
+                "search.backend = 'bing'",
+                "`search.backend`: there is no search service `bing`",
                 "searxng, brave",
             ),
             ("search.url = 'localhost:8888'", "`search.url` is not a URL", "http://"),
