@@ -112,7 +112,7 @@ impl Tool for WebSearch {
     }
 
     fn kind(&self) -> ToolKind {
-        ToolKind::Search
+        ToolKind::Fetch
     }
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
