@@ -11,6 +11,7 @@ mod openai;
 mod searxng;
 mod service;
 mod tavily;
+mod wire;
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     Hit, Wish,
-    service::{Request, add_excerpt, field, list},
+    wire::{Request, add_excerpt, field, list},
 };
 
 /// The model has to say something about what it found, or nothing is quoted.

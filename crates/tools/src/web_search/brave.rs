@@ -6,7 +6,7 @@ use url::form_urlencoded::Serializer;
 
 use super::{
     Hit, Wish, domains,
-    service::{Request, field},
+    wire::{Request, field},
 };
 
 pub(super) fn request(wish: &Wish, key: &str) -> Request {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     Hit, Wish,
-    service::{Request, field},
+    wire::{Request, field},
 };
 
 pub(super) fn request(wish: &Wish, key: &str) -> Request {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     Hit, Wish, domains,
-    service::{Request, field, list},
+    wire::{Request, field, list},
 };
 
 pub(super) fn request(wish: &Wish, model: &str, key: &str) -> Request {

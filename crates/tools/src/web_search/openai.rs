@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     Hit, Wish, domains,
-    service::{Request, add_excerpt, field, list},
+    wire::{Request, add_excerpt, field, list},
 };
 
 pub(super) fn request(wish: &Wish, model: &str, key: &str) -> Request {

@@ -5,7 +5,7 @@ use url::form_urlencoded::Serializer;
 
 use super::{
     Hit, Wish, domains,
-    service::{Request, field},
+    wire::{Request, field},
 };
 
 pub(super) fn request(wish: &Wish) -> Request {

@@ -4,11 +4,13 @@ use std::{fmt, sync::Arc};
 
 use reqwest::{
     StatusCode,
-    header::{HeaderMap, HeaderName, HeaderValue},
+    header::{HeaderMap, HeaderValue},
 };
 use serde_json::Value;
 
-use super::{Backend, Hit, Wish, anthropic, brave, domains, exa, google, openai, searxng, tavily};
+use super::{
+    Backend, Hit, Wish, anthropic, brave, domains, exa, google, openai, searxng, tavily, wire::Request,
+};
 use crate::web::{
     Web, body,
     exchange::{self, Question},
@@ -36,15 +38,6 @@ impl fmt::Debug for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at {}", self.backend.title(), self.base_url)
     }
-}
-
-/// How a service is asked.
-pub(super) struct Request {
-    /// Path and query, behind the base URL.
-    pub path: String,
-    /// With the key.
-    pub headers: Vec<(HeaderName, String)>,
-    pub body: Option<Value>,
 }
 
 impl Service {
@@ -147,22 +140,5 @@ impl Service {
 
     fn failed(&self, why: &str) -> Refusal {
         Refusal::failed(format!("{} cannot be asked: {why}.", self.backend.title()))
-    }
-}
-
-/// The text of a field; empty if it is not there.
-pub(super) fn field(value: &Value, name: &str) -> String {
-    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-}
-
-/// The elements of a field; none if it is no list.
-pub(super) fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten()
-}
-
-/// Adds what is quoted from a page to the hit that is about it.
-pub(super) fn add_excerpt(hits: &mut [Hit], url: &str, text: &str) {
-    if let Some(hit) = hits.iter_mut().find(|hit| hit.url == url) {
-        hit.quote(text);
     }
 }
