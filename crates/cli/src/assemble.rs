@@ -10,7 +10,7 @@ use rooftree_runtime::{
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, SemanticSearch, Toolset};
 
-use crate::{minds::Minds, scenario, settings::Settings};
+use crate::{minds::Minds, scenario, settings::Settings, web::Online};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -36,6 +36,7 @@ pub struct Plan {
     pub settings: Settings,
     pub wishes: Wishes,
     pub search: SemanticSearch,
+    pub online: Online,
     pub asking: Asking,
     /// Where agents remember what does not belong to a project.
     pub memory: Shelves,
@@ -54,6 +55,7 @@ impl Plan {
             settings,
             wishes,
             search,
+            online,
             asking,
             memory,
             workspaces,
@@ -63,7 +65,7 @@ impl Plan {
             store,
             clock: Arc::new(SystemClock),
             catalog: minds.catalog.clone(),
-            tools: needed(tools(&processes, search), &surroundings, asking),
+            tools: needed(tools(&processes, search, online), &surroundings, asking),
             processes,
             definitions: scenario::with_agents(definitions),
             verifiers: surroundings.verifiers.clone(),
@@ -91,8 +93,8 @@ impl Plan {
 }
 
 /// The tools there are.
-pub fn tools(processes: &Arc<Processes>, search: SemanticSearch) -> Toolset {
-    let builtin = rooftree_tools::builtin_with(processes.clone(), search);
+pub fn tools(processes: &Arc<Processes>, search: SemanticSearch, online: Online) -> Toolset {
+    let builtin = rooftree_tools::builtin_with(processes.clone(), search, &online.web, online.service);
     people_tools::added_to(&skill_tools::added_to(&remember::added_to(&delegation::tools::added_to(
         &builtin,
     ))))

@@ -40,6 +40,12 @@ impl Credentials {
         Self { path: environment.settings.with_file_name("credentials.toml") }
     }
 
+    /// Those in this file.
+    #[cfg(test)]
+    pub fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
     /// Where stored keys are.
     pub fn path(&self) -> &std::path::Path {
         &self.path

@@ -20,6 +20,7 @@ use crate::{
     settings::Settings,
     terminal::wording::counted,
     trust,
+    web::Online,
     wording::place,
 };
 
@@ -163,7 +164,7 @@ fn typed_document(environment: &Environment, typed: &str) -> Result<Document, Pr
 
 fn tool_names() -> Arc<[Vec<String>]> {
     let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
-    let tools = assemble::tools(&processes, SemanticSearch::new(None));
+    let tools = assemble::tools(&processes, SemanticSearch::new(None), Online::default());
     let names = |tool: &Arc<dyn Tool>| {
         let aliases = tool.aliases().iter().map(|alias| (*alias).to_owned());
         std::iter::once(tool.spec().name.clone()).chain(aliases).collect()

@@ -23,6 +23,7 @@ mod settings;
 mod table;
 mod terminal;
 mod trust;
+mod web;
 mod wording;
 
 use std::process::ExitCode;

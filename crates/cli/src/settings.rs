@@ -5,6 +5,7 @@ mod nearest;
 mod providers;
 mod read;
 mod reader;
+mod web;
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +18,12 @@ use rooftree_providers::external_agent;
 use rooftree_runtime::definitions::Document;
 use rooftree_tools::Rule;
 
-pub use self::providers::{ProviderSettings, Waits, WireName};
+#[cfg(test)]
+pub use self::read::text;
+pub use self::{
+    providers::{ProviderSettings, Waits, WireName},
+    web::WebSettings,
+};
 use crate::environment::Environment;
 
 /// What was set, with what had to be ignored.
@@ -53,6 +59,8 @@ pub struct Settings {
     pub agents: Vec<Document>,
     /// Who embeds texts for searches, as it was written; nobody: searches go by words alone.
     pub embeddings: Option<String>,
+    /// How the web is reached, and who searches it.
+    pub web: WebSettings,
     /// What people should know about these settings.
     pub remarks: Vec<String>,
 }
@@ -114,6 +122,11 @@ impl Settings {
             Some(true) => self.wary = Some(true),
             None => {}
         }
+        for place in project.web.said() {
+            self.remarks.push(format!(
+                "{place} in {here} is ignored: a project cannot decide what is reached and who is asked"
+            ));
+        }
         self.ask.extend(project.ask);
         self.deny.extend(project.deny);
         self.model = project.model.or(self.model);
@@ -165,7 +178,8 @@ mod tests {
         let project = settings(
             "model = 'scripted/x.toml'\n[permission]\nmode = 'bypass'\nallow = ['Bash']\ndeny = ['Write']\n\
              [limits]\nmax_turns = 99\ntimeout = '1m'\n\
-             [search]\nembeddings = 'a/b'\n\
+             [search]\nembeddings = 'a/b'\nurl = 'http://x.test'\n\
+             [web]\nallow_private = ['localhost']\n\
              [external.a]\ninput_url = 'http://a.test'\nsecret_env = 'S'",
         );
         let both = user.narrowed_by(project, Path::new("p"));
@@ -176,7 +190,8 @@ mod tests {
         assert_eq!(both.model.unwrap(), "scripted/x.toml");
         assert!(both.external.is_empty());
         assert_eq!(both.embeddings, None);
-        assert_eq!(both.remarks.len(), 4);
+        assert_eq!(both.web, WebSettings::default());
+        assert_eq!(both.remarks.len(), 6);
     }
 
     #[test]

@@ -7,7 +7,9 @@ use rooftree_runtime::{
     Asking, Clock, Definitions, Options, SystemClock, delegation, memory::Shelves, workspace,
 };
 use rooftree_store::{SqliteStore, Store};
-use rooftree_tools::{Policy, Processes, Rule, Tool, Toolset, toolset::Found};
+use rooftree_tools::{
+    Policy, Processes, Rule, SemanticSearch, Service, Tool, Toolset, Web, builtin_with, toolset::Found,
+};
 use tempfile::TempDir;
 
 use crate::{
@@ -217,7 +219,9 @@ impl Place {
 }
 
 fn with_tools(processes: &Arc<Processes>, own: Vec<Arc<dyn Tool>>) -> Result<Toolset> {
-    let mut tools = delegation::tools::added_to(&rooftree_tools::builtin(processes.clone()));
+    let service = Service::from_variables(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    let builtin = builtin_with(processes.clone(), SemanticSearch::new(None), &Web::default(), service);
+    let mut tools = delegation::tools::added_to(&builtin);
     for tool in own {
         let name = tool.spec().name.as_str();
         if let Found::Tool(other) = tools.find(name) {

@@ -26,6 +26,8 @@ pub enum Kind {
     Flag,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// A list of texts.
+    Texts,
     /// A list of objects with these fields.
     Objects(&'static [Argument]),
 }
@@ -134,6 +136,7 @@ fn schema(argument: &Argument) -> Value {
         Kind::Number => json!({"type": "integer"}),
         Kind::Flag => json!({"type": "boolean"}),
         Kind::Choice(words) => json!({"type": "string", "enum": words}),
+        Kind::Texts => json!({"type": "array", "items": {"type": "string"}}),
         Kind::Objects(fields) => json!({"type": "array", "items": object_schema(fields)}),
     };
     if let (false, Some(object)) = (argument.about.is_empty(), schema.as_object_mut()) {
@@ -163,9 +166,23 @@ fn coerce(tool: &str, argument: &Argument, value: Value) -> Result<Option<Value>
         (Kind::Flag, flag @ Value::Bool(_)) => Some(flag),
         (Kind::Flag, Value::String(text)) => text.trim().to_lowercase().parse::<bool>().ok().map(Value::Bool),
         (Kind::Choice(words), Value::String(text)) => words.contains(&text.as_str()).then(|| json!(text)),
+        (Kind::Texts, value) => texts(value),
         (Kind::Objects(fields), value) => objects(&format!("{tool} `{}`", argument.name), fields, value)?,
         _ => None,
     })
+}
+
+/// A list, or one text where a list is expected, which may be a list written as text.
+fn texts(value: Value) -> Option<Value> {
+    let items = match value {
+        Value::Array(items) => items,
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(Value::Array(items)) => items,
+            _ => text.split(',').map(|item| json!(item.trim())).collect(),
+        },
+        _ => return None,
+    };
+    items.iter().all(Value::is_string).then_some(Value::Array(items))
 }
 
 fn whole(text: &str) -> Option<Value> {
@@ -205,6 +222,7 @@ fn words_for(kind: &Kind) -> String {
         Kind::Number => "a whole number".to_owned(),
         Kind::Flag => "true or false".to_owned(),
         Kind::Choice(words) => format!("one of {}", words.join(", ")),
+        Kind::Texts => "a list of texts".to_owned(),
         Kind::Objects(_) => "a list of objects".to_owned(),
     }
 }
@@ -222,11 +240,12 @@ mod tests {
         Argument::new("old", Kind::Text, "").required().also(&["from"]),
         Argument::new("all", Kind::Flag, ""),
     ];
-    const ARGUMENTS: [Argument; 5] = [
+    const ARGUMENTS: [Argument; 6] = [
         Argument::new("path", Kind::Text, "Where.").required().also(&["file"]),
         Argument::new("limit", Kind::Number, ""),
         Argument::new("mode", Kind::Choice(&["a", "b"]), ""),
         Argument::new("edits", Kind::Objects(&FIELDS), ""),
+        Argument::new("names", Kind::Texts, ""),
         Argument::accepted("secret", Kind::Flag),
     ];
 
@@ -243,6 +262,8 @@ mod tests {
             (json!({"path": "x", "limit": null}), json!({"path": "x"})),
             (json!({"path": "x", "file": "x"}), json!({"path": "x"})),
             (json!("{\"path\": \"x\"}"), json!({"path": "x"})),
+            (json!({"path": "x", "names": "a, b"}), json!({"path": "x", "names": ["a", "b"]})),
+            (json!({"path": "x", "names": "[\"a\"]"}), json!({"path": "x", "names": ["a"]})),
             (json!({"path": "x", "edits": {"from": "a"}}), json!({"path": "x", "edits": [{"old": "a"}]})),
             (
                 json!({"path": "x", "edits": "[{\"old\": \"a\", \"all\": \"TRUE\"}]"}),
@@ -262,13 +283,14 @@ mod tests {
             (json!("not json"), "Try takes an object of arguments."),
             (
                 json!({"path": "x", "pth": 1}),
-                "Try does not know the argument `pth`; it takes path, limit, mode, edits.",
+                "Try does not know the argument `pth`; it takes path, limit, mode, edits, names.",
             ),
             (json!({"path": "x", "limit": "many"}), "Try: `limit` must be a whole number, not \"many\"."),
             (json!({"path": "x", "limit": -1}), "Try: `limit` must be a whole number, not -1."),
             (json!({"path": ["x"]}), "Try: `path` must be text, not [\"x\"]."),
             (json!({"path": "x", "mode": "c"}), "Try: `mode` must be one of a, b, not \"c\"."),
             (json!({"path": "x", "file": "y"}), "Try: `path` is given twice, with different values."),
+            (json!({"path": "x", "names": [1]}), "Try: `names` must be a list of texts, not [1]."),
             (json!({"path": "x", "edits": 5}), "Try: `edits` must be a list of objects, not 5."),
             (json!({"path": "x", "edits": [{}]}), "Try `edits` 1 needs `old`."),
         ];

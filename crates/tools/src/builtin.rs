@@ -3,19 +3,39 @@
 use std::sync::Arc;
 
 use crate::{
-    Processes, Tool, Toolset, apply_diff::ApplyDiff, bash::Bash, bash_output::BashOutput, delete::Delete,
-    edit::Edit, glob::Glob, grep::Grep, list::List, notebook_edit::NotebookEdit, read::Read,
-    semantic_search::SemanticSearch, task_stop::TaskStop, todo_write::TodoWrite, write::Write,
+    Processes, Tool, Toolset,
+    apply_diff::ApplyDiff,
+    bash::Bash,
+    bash_output::BashOutput,
+    delete::Delete,
+    edit::Edit,
+    glob::Glob,
+    grep::Grep,
+    list::List,
+    notebook_edit::NotebookEdit,
+    read::Read,
+    semantic_search::SemanticSearch,
+    task_stop::TaskStop,
+    todo_write::TodoWrite,
+    web::Web,
+    web_fetch::WebFetch,
+    web_search::{Service, WebSearch},
+    write::Write,
 };
 
-/// The built-in tools, with a search that keeps nothing on disk.
+/// The built-in tools, with a search that keeps nothing on disk and a web without anybody's own hosts.
 pub fn builtin(processes: Arc<Processes>) -> Toolset {
-    builtin_with(processes, SemanticSearch::new(None))
+    builtin_with(processes, SemanticSearch::new(None), &Web::default(), None)
 }
 
-/// The built-in tools. Their order is part of a cached prompt: new ones go to the end.
-pub fn builtin_with(processes: Arc<Processes>, search: SemanticSearch) -> Toolset {
-    let tools: [Arc<dyn Tool>; 14] = [
+/// The built-in tools; `service` is who searches the web. Their order is part of a cached prompt: new ones go to the end.
+pub fn builtin_with(
+    processes: Arc<Processes>,
+    search: SemanticSearch,
+    web: &Web,
+    service: Option<Service>,
+) -> Toolset {
+    let tools: [Arc<dyn Tool>; 16] = [
         Arc::new(Read::new()),
         Arc::new(Write::new()),
         Arc::new(Edit::new()),
@@ -30,6 +50,8 @@ pub fn builtin_with(processes: Arc<Processes>, search: SemanticSearch) -> Toolse
         Arc::new(TaskStop::new(processes)),
         Arc::new(TodoWrite::new()),
         Arc::new(search),
+        Arc::new(WebFetch::new(web)),
+        Arc::new(WebSearch::new(web, service)),
     ];
     Toolset::new(tools)
 }

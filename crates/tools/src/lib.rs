@@ -27,6 +27,9 @@ mod todo_write;
 pub mod tool;
 pub mod toolset;
 mod walk;
+pub mod web;
+mod web_fetch;
+mod web_search;
 mod write;
 
 pub use bash::processes::{ProcessEvent, Processes};
@@ -35,3 +38,5 @@ pub use policy::{Judged, Policy, Rule, Verdict};
 pub use semantic_search::{Embedder, SemanticSearch};
 pub use tool::{Tool, ToolContext, ToolOutput};
 pub use toolset::Toolset;
+pub use web::Web;
+pub use web_search::{Backend, Key, Service};

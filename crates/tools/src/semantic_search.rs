@@ -125,3 +125,10 @@ impl Tool for SemanticSearch {
         })
     }
 }
+
+/// The words of a text, as a search compares them.
+pub(crate) fn terms(text: &str) -> Vec<u32> {
+    let mut terms = Vec::new();
+    words::Splitter::default().each(text, |term, _| terms.push(term));
+    terms
+}

@@ -1,5 +1,7 @@
-//! Stores, lists and removes keys of providers. A key is never an argument: those end up in histories.
+//! Stores, lists and removes keys of providers and search services. A key is never an argument: those
+//! end up in histories.
 
+mod account;
 mod ask;
 mod list;
 
@@ -8,6 +10,7 @@ use std::io::{self, IsTerminal, Read};
 use clap::{Args, Subcommand};
 use rooftree_protocol::{ErrorCode, Problem};
 
+use self::account::Account;
 use crate::{
     credentials::{Key, Source},
     environment::Environment,
@@ -15,7 +18,7 @@ use crate::{
     listing::Output,
     minds::Minds,
     output,
-    providers::{Need, Profile, key_page},
+    providers::Need,
     settings,
     wording::place,
 };
@@ -68,35 +71,25 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     match arguments.action {
         Action::List { all, output } => list::execute(&minds, all, output.format, environment)?,
         Action::Set { provider, from } => {
-            let profile = find(&minds, &provider)?;
+            let account = account::find(&minds, &provider)?;
             let key = match from.as_deref() {
                 Some("-") => from_input()?,
                 Some(_) => return Err(no_argument(&provider)),
-                None if io::stdin().is_terminal() => typed(profile, environment).await?,
+                None if io::stdin().is_terminal() => typed(&account, environment).await?,
                 None => from_input()?,
             };
-            keep(&minds, profile, key, environment)?;
+            keep(&minds, &account, key, environment)?;
         }
         Action::Login { provider } => {
-            let profile = find(&minds, &provider)?;
-            output::mention(environment, &where_to_get_one(profile));
+            let account = account::find(&minds, &provider)?;
+            output::mention(environment, &where_to_get_one(&account));
             let key =
-                if io::stdin().is_terminal() { typed(profile, environment).await? } else { from_input()? };
-            keep(&minds, profile, key, environment)?;
+                if io::stdin().is_terminal() { typed(&account, environment).await? } else { from_input()? };
+            keep(&minds, &account, key, environment)?;
         }
-        Action::Logout { provider } => forget(&minds, find(&minds, &provider)?, environment)?,
+        Action::Logout { provider } => forget(&minds, &account::find(&minds, &provider)?, environment)?,
     }
     Ok(Exit::DONE)
-}
-
-/// The provider of this name, if it can have a key.
-fn find<'a>(minds: &'a Minds, name: &str) -> Result<&'a Profile, Problem> {
-    let found = minds.profiles.iter().find(|profile| profile.name.eq_ignore_ascii_case(name));
-    found.ok_or_else(|| {
-        let names: Vec<&str> = minds.profiles.iter().map(|profile| profile.name.as_str()).collect();
-        Problem::new(ErrorCode::InvalidArguments, format!("there is no provider `{name}` that takes a key"))
-            .fix(format!("providers there are: {}", names.join(", ")))
-    })
 }
 
 /// What was typed may be a key, so it is not repeated.
@@ -106,21 +99,21 @@ fn no_argument(provider: &str) -> Problem {
         .fix(format!("rooftree auth set {provider}      asks for it unseen\nrooftree auth set {provider} -    reads it from standard input"))
 }
 
-fn where_to_get_one(profile: &Profile) -> String {
-    let how = match (key_page(&profile.account), profile.need) {
+fn where_to_get_one(account: &Account) -> String {
+    let how = match (account.page, account.need) {
         (Some(page), _) => format!("Make a key at {page} and paste it here."),
-        (None, Need::Nothing) => format!("{} runs on your machine and usually needs no key.", profile.title),
-        (None, _) => format!("{} is your own provider: use the key it was given.", profile.title),
+        (None, Need::Nothing) => format!("{} runs on your machine and usually needs no key.", account.title),
+        (None, _) => format!("{} is your own provider: use the key it was given.", account.title),
     };
     format!("{how} It is stored on this machine only, where only you can read it.")
 }
 
-async fn typed(profile: &Profile, environment: &Environment) -> Result<Key, Problem> {
+async fn typed(account: &Account, environment: &Environment) -> Result<Key, Problem> {
     if environment.everywhere.no_input {
         return Err(Problem::new(ErrorCode::InteractionUnavailable, "a key would have to be asked for")
-            .fix(format!("rooftree auth set {} - reads it from standard input", profile.name)));
+            .fix(format!("rooftree auth set {} - reads it from standard input", account.name)));
     }
-    Key::new(ask::unseen(&format!("Key for {}: ", profile.title)).await?).ok_or_else(empty)
+    Key::new(ask::unseen(&format!("Key for {}: ", account.title)).await?).ok_or_else(empty)
 }
 
 fn from_input() -> Result<Key, Problem> {
@@ -136,16 +129,16 @@ fn empty() -> Problem {
     Problem::new(ErrorCode::InvalidArguments, "the key is empty; nothing was stored")
 }
 
-fn keep(minds: &Minds, profile: &Profile, key: Key, environment: &Environment) -> Result<(), Problem> {
+fn keep(minds: &Minds, account: &Account, key: Key, environment: &Environment) -> Result<(), Problem> {
     if key.reveal().chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
         return Err(Problem::new(ErrorCode::InvalidArguments, "this is not a key; nothing was stored")
             .cause("there are blanks or line ends in it"));
     }
     let ending = key.ending();
-    minds.credentials.keep(&profile.account, key)?;
+    minds.credentials.keep(&account.stored_as, key)?;
     let file = place(minds.credentials.path());
-    output::mention(environment, &format!("stored the key for {} ({ending}) in {file}", profile.title));
-    if let Some(found) = profile.key(&minds.credentials)?
+    output::mention(environment, &format!("stored the key for {} ({ending}) in {file}", account.title));
+    if let Some(found) = account.key(&minds.credentials)?
         && let Source::Variable(variable) = found.source
     {
         let ending = found.key.ending();
@@ -154,11 +147,11 @@ fn keep(minds: &Minds, profile: &Profile, key: Key, environment: &Environment) -
     Ok(())
 }
 
-fn forget(minds: &Minds, profile: &Profile, environment: &Environment) -> Result<(), Problem> {
-    let was_there = minds.credentials.forget(&profile.account)?;
+fn forget(minds: &Minds, account: &Account, environment: &Environment) -> Result<(), Problem> {
+    let was_there = minds.credentials.forget(&account.stored_as)?;
     let words = if was_there { "removed the stored key for" } else { "there is no stored key for" };
-    output::mention(environment, &format!("{words} {}", profile.title));
-    if let Some(found) = profile.key(&minds.credentials)?
+    output::mention(environment, &format!("{words} {}", account.title));
+    if let Some(found) = account.key(&minds.credentials)?
         && let Source::Variable(variable) = found.source
     {
         output::mention(environment, &format!("{variable} is still set; unset it where it comes from"));

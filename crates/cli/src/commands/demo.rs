@@ -22,6 +22,7 @@ use crate::{
         line::{Line, Look},
         wording,
     },
+    web::Online,
 };
 
 /// Options of `rooftree demo`.
@@ -50,6 +51,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         settings: Settings::default(),
         wishes: Wishes { mode: Some(rooftree_protocol::PermissionMode::Plan), ..Wishes::default() },
         search: SemanticSearch::new(None),
+        online: Online::default(),
         asking: Asking::Nobody,
         memory: Default::default(),
         workspaces: environment.workspaces(),

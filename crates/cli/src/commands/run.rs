@@ -42,6 +42,7 @@ use crate::{
     minds::Minds,
     rules, settings,
     terminal::{chosen, view},
+    web::Online,
 };
 
 /// Options of `rooftree run`.
@@ -152,6 +153,7 @@ async fn attempt(
     let tape = thinking::tape(arguments, environment, &settings)?;
     let minds = Arc::new(Minds::taped(environment, &settings, &tape)?);
     let search = embeddings::search(environment, &settings, &minds, &tape)?;
+    let online = Online::of(&settings, &minds.credentials)?;
     let household = Household::find(environment, &settings, &minds, arguments.agents.as_deref())?;
     let definitions = household.definitions;
     let said = prompt::gather(arguments, environment, initial_prompt(arguments, &definitions).as_deref())?;
@@ -178,6 +180,7 @@ async fn attempt(
         settings,
         wishes,
         search,
+        online,
         asking: asking.in_runtime(),
         memory: environment.memory(),
         workspaces: environment.workspaces(),

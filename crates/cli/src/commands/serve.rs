@@ -24,6 +24,7 @@ use crate::{
     minds::{self, Minds, Tape},
     output,
     settings::{self, Settings},
+    web::Online,
 };
 
 /// Options of `rooftree serve`.
@@ -51,6 +52,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let minds = Minds::of(environment, &settings)?;
     let wishes = wishes(&minds, &settings)?;
     let search = embeddings::search(environment, &settings, &minds, &Tape::Off)?;
+    let online = Online::of(&settings, &minds.credentials)?;
     let base = Arc::new(OnceLock::new());
     let callbacks = Callbacks::new(&external_agents::secret(environment)?, door(base.clone()));
     let address = SocketAddr::new(arguments.bind, arguments.port);
@@ -75,6 +77,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         settings,
         wishes,
         search,
+        online,
         // Whoever looks with `rooftree permissions` can answer.
         asking: Asking::Client,
         memory: environment.memory(),

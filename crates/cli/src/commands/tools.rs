@@ -18,6 +18,7 @@ use crate::{
     minds::Minds,
     output, settings,
     table::{Give, Look, Table},
+    web::Online,
     wording::wrapped,
 };
 
@@ -88,7 +89,7 @@ impl Row {
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
-    let tools = assemble::tools(&processes, SemanticSearch::new(None));
+    let tools = assemble::tools(&processes, SemanticSearch::new(None), Online::default());
     match arguments.action {
         Action::List { agent, output } => list(&tools, agent.as_deref(), output.format, environment)?,
         Action::Show { name, json: true } => output::print(&output::json_page(&named(&tools, &name)?)?)?,

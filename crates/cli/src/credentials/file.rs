@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::Key;
 use crate::wording::place;
 
-const HEADER: &str = "# Keys of model providers, kept by `rooftree auth`. Only you may read this file.\n\n";
+const HEADER: &str = "# Keys of providers, kept by `rooftree auth`. Only you may read this file.\n\n";
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -10,14 +10,25 @@ use toml::Table;
 use super::{
     Settings, external_agents, providers,
     reader::{Reader, refuse_all_but, wrong},
+    web,
 };
 
 /// The keys at the top, and those of the tables below it.
-const TOP: &[&str] =
-    &["model", "fallbacks", "aliases", "permission", "limits", "providers", "external", "search", "agents"];
+const TOP: &[&str] = &[
+    "model",
+    "fallbacks",
+    "aliases",
+    "permission",
+    "limits",
+    "providers",
+    "external",
+    "search",
+    "web",
+    "agents",
+];
 const PERMISSION: &[&str] = &["mode", "wary", "allow", "ask", "deny"];
 const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
-const SEARCH: &[&str] = &["embeddings"];
+const SEARCH: &[&str] = &["embeddings", "backend", "url", "model"];
 
 /// Reads a file; none if there is none.
 pub fn file(path: &Path) -> Result<Option<Settings>, Problem> {
@@ -55,6 +66,7 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         external: external_agents::read(&table, path)?,
         agents: agents(&table, content, path),
         embeddings: reader.value(&search, "embeddings")?,
+        web: web::read(&reader, &table, &search)?,
         remarks: Vec::new(),
     })
 }

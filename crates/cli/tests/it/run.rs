@@ -11,3 +11,4 @@ mod recording;
 mod search;
 mod sessions;
 mod settings;
+mod web;

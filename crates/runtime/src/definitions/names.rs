@@ -17,7 +17,7 @@ const TOOLS: &[(&str, &[&str])] = &[
     ("SemanticSearch", &["semantic_search"]),
     ("Bash", &["exec", "execute_command", "shell", "run_command", "run_shell_command"]),
     ("BashOutput", &["exec_poll"]),
-    ("WebFetch", &["web_fetch", "url_fetch_fetch", "http_get"]),
+    ("WebFetch", &["web_fetch", "url_fetch_fetch", "http_get", "fetch"]),
     ("WebSearch", &["web_search", "search_web"]),
     ("TodoWrite", &["todo_write", "update_todos", "write_todo", "update_todo_list"]),
     ("NotebookEdit", &["notebook_edit"]),

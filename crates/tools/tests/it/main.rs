@@ -18,3 +18,7 @@ mod searching;
 mod semantic_search;
 mod surface;
 mod todos;
+mod web;
+mod web_fetch;
+mod web_guard;
+mod web_search;

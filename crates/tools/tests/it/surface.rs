@@ -34,6 +34,8 @@ fn the_order_of_the_tools_is_part_of_the_prompt() {
         "TaskStop",
         "TodoWrite",
         "SemanticSearch",
+        "WebFetch",
+        "WebSearch",
     ];
     assert_eq!(Desk::new().tools.names(), names);
 }
@@ -58,6 +60,7 @@ fn effects_are_what_the_policy_counts_on() {
         let expected = match tool.spec().name.as_str() {
             "Bash" | "Delete" => Effect::Destructive,
             "Write" | "Edit" | "ApplyDiff" | "NotebookEdit" | "TaskStop" => Effect::LocalMutation,
+            "WebFetch" | "WebSearch" => Effect::RemoteAction,
             _ => Effect::ReadOnly,
         };
         assert_eq!(tool.effect(&json!({})), expected, "{}", tool.spec().name);

@@ -9,7 +9,7 @@ use rooftree_tools::{Processes, Rule, SemanticSearch, Tool, Toolset};
 use serde::Serialize;
 
 use super::Here;
-use crate::{assemble, minds};
+use crate::{assemble, minds, web::Online};
 
 /// All of it.
 #[derive(Serialize)]
@@ -48,7 +48,7 @@ struct Judged {
 /// The tools there are.
 pub fn tools() -> Toolset {
     let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
-    assemble::tools(&processes, SemanticSearch::new(None))
+    assemble::tools(&processes, SemanticSearch::new(None), Online::default())
 }
 
 /// Works it out.

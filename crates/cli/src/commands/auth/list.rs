@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rooftree_protocol::Problem;
 use serde::Serialize;
 
+use super::account;
 use crate::{
     credentials::Source,
     environment::Environment,
@@ -35,21 +36,21 @@ impl Listed for Row {
 
 /// Prints the list.
 pub fn execute(minds: &Minds, all: bool, format: Format, environment: &Environment) -> Result<(), Problem> {
-    let mut accounts = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let mut rows = Vec::new();
-    for profile in minds.profiles.iter().filter(|profile| accounts.insert(&profile.account)) {
-        let found = profile.key(&minds.credentials)?;
-        if found.is_some() || (all && profile.need != Need::Nothing) {
+    for account in account::all(minds).into_iter().filter(|account| seen.insert(account.stored_as.clone())) {
+        let found = account.key(&minds.credentials)?;
+        if found.is_some() || (all && account.need != Need::Nothing) {
             let source = found.as_ref().map(|found| match &found.source {
                 Source::Variable(variable) => variable.clone(),
                 Source::File => "credentials.toml".into(),
             });
             let key = found.map(|found| found.key.ending());
             rows.push(Row {
-                provider: profile.account.clone(),
+                provider: account.stored_as.clone(),
                 source,
                 key,
-                variables: profile.variables.clone(),
+                variables: account.variables.clone(),
             });
         }
     }

@@ -38,7 +38,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
         ("extends: nobody", "E0317 3:10+6 there is no agent `nobody` to extend"),
         ("extends: a", "E0317 3:10+1 there is no agent `a` to extend"),
         ("name: b", "W0106 3:7+1 the file is called `a`"),
-        ("tools: [WebSearch]", "W0112 3:9+9 tool `WebSearch` is not available here"),
+        ("tools: [AskUser]", "W0112 3:9+7 tool `AskUser` is not available here"),
         ("tools: ['todo_*x']", "W0103 3:9+9 `todo_*x` matches no tool"),
         ("mcp_servers: {s: {command: 'run ${NONE}'}}", "W0104 3:28+13 variable `NONE` is not set"),
         ("strict: true\nhooks: {}", "E"),

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command, sync::Arc};
 
-use rooftree_tools::{Processes, SemanticSearch, ToolOutput, Toolset, builtin_with};
+use rooftree_tools::{Processes, SemanticSearch, ToolOutput, Toolset, Web, builtin_with};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -11,7 +11,12 @@ use crate::desk::{Desk, call};
 
 /// Tools as another process would have them: the same cache, nothing in memory.
 fn tools(cache: &Path) -> Toolset {
-    builtin_with(Arc::new(Processes::new(|| 1)), SemanticSearch::new(Some(cache.to_owned())))
+    builtin_with(
+        Arc::new(Processes::new(|| 1)),
+        SemanticSearch::new(Some(cache.to_owned())),
+        &Web::default(),
+        None,
+    )
 }
 
 async fn searched(tools: &Toolset, desk: &Desk, query: &str) -> ToolOutput {

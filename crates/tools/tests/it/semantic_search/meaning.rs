@@ -9,7 +9,7 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use rooftree_tools::{Embedder, Processes, SemanticSearch, Toolset, builtin_with};
+use rooftree_tools::{Embedder, Processes, SemanticSearch, Toolset, Web, builtin_with};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -40,7 +40,12 @@ impl Embedder for Fake {
 }
 
 fn tools(fake: &Arc<Fake>, cache: Option<PathBuf>) -> Toolset {
-    builtin_with(Arc::new(Processes::new(|| 1)), SemanticSearch::with_embedder(cache, fake.clone()))
+    builtin_with(
+        Arc::new(Processes::new(|| 1)),
+        SemanticSearch::with_embedder(cache, fake.clone()),
+        &Web::default(),
+        None,
+    )
 }
 
 async fn text(tools: &Toolset, desk: &Desk, query: &str) -> String {

@@ -1,0 +1,128 @@
+//! The web as agents here reach it: hosts of one's own, and who searches.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_tools::{Backend, Key, Service, Web};
+
+use crate::{
+    credentials::Credentials,
+    environment::variable,
+    settings::{Settings, WebSettings},
+};
+
+/// What the settings and variables make of it.
+#[derive(Default)]
+pub struct Online {
+    pub web: Web,
+    pub service: Option<Service>,
+}
+
+impl Online {
+    /// Asks nobody and connects to nothing. Keys are looked up again for each search.
+    pub fn of(settings: &Settings, credentials: &Credentials) -> Result<Self, Problem> {
+        let said = &settings.web;
+        let web = Web { allow_private: said.allow_private.clone(), ..Web::default() };
+        // Whoever gives nothing but a URL has a service of their own.
+        let backend = said.backend.or(said.url.as_ref().map(|_| Backend::SearXng));
+        let service = match backend {
+            Some(backend) => Some(chosen(backend, said, credentials)?),
+            None => Service::from_variables(variable).or_else(|| stored(credentials)),
+        };
+        Ok(Self { web, service })
+    }
+}
+
+fn chosen(backend: Backend, said: &WebSettings, credentials: &Credentials) -> Result<Service, Problem> {
+    let own = || variable("SEARXNG_URL").filter(|_| backend == Backend::SearXng);
+    let base_url = said.url.clone().or_else(own).or_else(|| backend.base_url().map(str::to_owned));
+    let base_url = base_url.ok_or_else(|| {
+        Problem::new(ErrorCode::InvalidConfig, format!("nobody says where {} is", backend.title()))
+            .fix("write url = \"http://localhost:8888\" below [search], or set SEARXNG_URL")
+    })?;
+    let model = said.model.clone().unwrap_or_default();
+    match (backend.is_model(), model.is_empty()) {
+        (true, true) => Err(Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("nobody says which model of {} searches", backend.title()),
+        )
+        .fix("write model = \"…\" below [search]; a small one is enough")),
+        (false, false) => Err(Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("`search.model` has no meaning with {}, which is no model", backend.title()),
+        )
+        .fix("remove it, or choose anthropic, openai or google as backend")),
+        _ => Ok(Service { backend, base_url, model, key: key(backend, credentials) }),
+    }
+}
+
+/// The first service there is a stored key for. A file of keys that cannot be read is no reason not
+/// to work: whoever needs a key of it says so.
+fn stored(credentials: &Credentials) -> Option<Service> {
+    let keys = credentials.stored().ok()?;
+    let backend = Backend::SEARCHING.into_iter().find(|backend| keys.contains_key(backend.name()))?;
+    let base_url = backend.base_url()?.to_owned();
+    Some(Service { backend, base_url, model: String::new(), key: key(backend, credentials) })
+}
+
+fn key(backend: Backend, credentials: &Credentials) -> Key {
+    let (credentials, variables) = (credentials.clone(), variables(backend));
+    Arc::new(move || {
+        let found = credentials.find(backend.name(), &variables).ok().flatten()?;
+        Some(found.key.reveal().to_owned())
+    })
+}
+
+/// The variables the key of a service may be in.
+pub fn variables(backend: Backend) -> Vec<String> {
+    backend.key_variable().map(str::to_owned).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::{credentials::Key, settings};
+
+    fn settings(text: &str) -> Settings {
+        settings::text(text, Path::new("c.toml")).unwrap()
+    }
+
+    fn credentials(home: &Path) -> Credentials {
+        Credentials::at(home.join("credentials.toml"))
+    }
+
+    #[test]
+    fn a_service_is_the_one_that_is_chosen_with_the_key_that_is_stored() {
+        let home = tempfile::tempdir().unwrap();
+        let credentials = credentials(home.path());
+        let service = |text: &str| Online::of(&settings(text), &credentials).map(|online| online.service);
+        assert!(service("search.backend = 'searxng'").unwrap_err().fix.unwrap().contains("SEARXNG_URL"));
+        let own = service("search.url = 'http://localhost:8888'").unwrap().unwrap();
+        assert_eq!((own.backend, own.base_url.as_str()), (Backend::SearXng, "http://localhost:8888"));
+        credentials.keep("exa", Key::new("exa-key-in-file").unwrap()).unwrap();
+        let exa = service("search.backend = 'exa'").unwrap().unwrap();
+        assert_eq!(
+            (exa.base_url.as_str(), (exa.key)().unwrap().as_str()),
+            ("https://api.exa.ai", "exa-key-in-file")
+        );
+        let model = service("search = {backend = 'anthropic', model = 'claude-haiku-4-5'}").unwrap().unwrap();
+        assert_eq!((model.backend, model.model.as_str()), (Backend::Anthropic, "claude-haiku-4-5"));
+        assert!(service("search.backend = 'openai'").unwrap_err().message.contains("which model of OpenAI"));
+        assert!(
+            service("search = {backend = 'exa', model = 'x'}").unwrap_err().message.contains("no meaning")
+        );
+        let tavily = service("search = {backend = 'tavily', url = 'http://localhost:1'}").unwrap().unwrap();
+        assert_eq!((tavily.base_url.as_str(), (tavily.key)()), ("http://localhost:1", None));
+    }
+
+    #[test]
+    fn a_stored_key_is_enough() {
+        let home = tempfile::tempdir().unwrap();
+        let credentials = credentials(home.path());
+        assert!(stored(&credentials).is_none());
+        credentials.keep("tavily", Key::new("tvly-1").unwrap()).unwrap();
+        assert_eq!(stored(&credentials).unwrap().backend, Backend::Tavily);
+    }
+}

@@ -1,0 +1,81 @@
+//! What the tools that reach out to the network have in common: who may be reached, and how.
+//!
+//! `guard` decides which URLs and addresses, `exchange` speaks HTTP to a checked address and to
+//! no other, `body` reads an answer without trusting its length.
+
+pub(crate) mod address;
+pub(crate) mod body;
+pub(crate) mod exception;
+pub(crate) mod exchange;
+pub mod guard;
+pub(crate) mod outside;
+pub(crate) mod refusal;
+pub(crate) mod target;
+
+use std::{io, net::IpAddr, sync::Arc, time::Duration};
+
+use futures::{FutureExt, future::BoxFuture};
+
+pub use exception::Exception;
+
+/// Finds the addresses of a host. What it says is checked, and connected to without asking again.
+pub type Resolver = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
+
+/// How WebFetch and WebSearch reach the network.
+#[derive(Clone)]
+pub struct Web {
+    /// Hosts of one's own that may be reached although they are not public.
+    pub allow_private: Vec<Exception>,
+    /// How much of an answer is read, and for how long.
+    pub bounds: Bounds,
+    /// Who finds addresses.
+    pub resolver: Resolver,
+}
+
+impl Default for Web {
+    fn default() -> Self {
+        Self {
+            allow_private: Vec::new(),
+            bounds: Bounds::default(),
+            resolver: Arc::new(|host| system(host).boxed()),
+        }
+    }
+}
+
+/// How much of an answer is read, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// For everything: names, connections, redirects, all bytes.
+    pub time: Duration,
+    /// Redirects that are followed.
+    pub redirects: usize,
+    /// Bytes as they come over the wire.
+    pub wire_bytes: usize,
+    /// Bytes after they are unpacked.
+    pub unpacked_bytes: usize,
+    /// How many times longer than its packed form a text may be.
+    pub unpacked_ratio: usize,
+    /// How long a page is given again without asking its server.
+    pub fresh: Duration,
+    /// Bytes of pages that are kept.
+    pub kept_bytes: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(15),
+            redirects: 5,
+            wire_bytes: 5_000_000,
+            unpacked_bytes: 10_000_000,
+            unpacked_ratio: 100,
+            fresh: Duration::from_secs(15 * 60),
+            kept_bytes: 50_000_000,
+        }
+    }
+}
+
+/// Asks the machine, as every program does.
+async fn system(host: String) -> io::Result<Vec<IpAddr>> {
+    Ok(tokio::net::lookup_host((host.as_str(), 0)).await?.map(|address| address.ip()).collect())
+}

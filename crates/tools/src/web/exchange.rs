@@ -1,0 +1,101 @@
+//! One question and the head of its answer, over HTTP, to a checked address and to no other.
+//!
+//! Every exchange has a client of its own: that is the only place where addresses can be fixed,
+//! and no connection is kept that was checked for somebody else.
+
+use std::{error::Error, net::SocketAddr, sync::Arc};
+
+use reqwest::{
+    Client, Method, Response,
+    dns::{Addrs, Name, Resolve, Resolving},
+    header::{ACCEPT_ENCODING, HeaderMap, HeaderValue},
+    redirect::Policy,
+};
+use serde_json::Value;
+
+use super::{
+    guard::{Admitted, Refusal},
+    target::Place,
+};
+
+/// What is asked.
+#[derive(Default)]
+pub(crate) struct Question {
+    pub headers: HeaderMap,
+    /// With a body it is a POST.
+    pub body: Option<Value>,
+}
+
+/// Asks. Follows nothing, unpacks nothing, uses no proxy.
+pub(crate) async fn send(admitted: &Admitted, question: Question) -> Result<Response, Refusal> {
+    let host = admitted.host();
+    let client = client(admitted)
+        .map_err(|error| Refusal::failed(format!("HTTP cannot be set up here: {}.", words(&error))))?;
+    let method = if question.body.is_some() { Method::POST } else { Method::GET };
+    let request = client
+        .request(method, admitted.target.url().clone())
+        .headers(question.headers)
+        .header(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+    let request = match &question.body {
+        Some(body) => request.json(body),
+        None => request,
+    };
+    request
+        .send()
+        .await
+        .map_err(|error| Refusal::failed(format!("{host} did not answer: {}.", words(&error.without_url()))))
+}
+
+/// Why something failed, with what lies beneath it.
+pub(crate) fn words(error: &dyn Error) -> String {
+    let mut words = error.to_string();
+    let mut beneath = error.source();
+    while let Some(error) = beneath {
+        let more = error.to_string();
+        if !words.contains(&more) {
+            words = format!("{words}: {more}");
+        }
+        beneath = error.source();
+    }
+    words
+}
+
+fn client(admitted: &Admitted) -> Result<Client, reqwest::Error> {
+    // Fails if somebody has chosen a provider before, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let addresses: Arc<[SocketAddr]> = match admitted.target.place() {
+        Place::Name(_) => admitted.addresses.as_slice().into(),
+        // The connector takes an address as it stands in the URL, which is the one that was judged.
+        Place::Address(_) => Arc::new([]),
+    };
+    Client::builder()
+        .user_agent(concat!("rooftree/", env!("CARGO_PKG_VERSION")))
+        // A proxy would resolve the name again, and reach what this machine's guard refuses.
+        .no_proxy()
+        .redirect(Policy::none())
+        .no_gzip()
+        .referer(false)
+        .tcp_nodelay(true)
+        .dns_resolver(Pinned { name: admitted.host().to_owned(), addresses })
+        .build()
+}
+
+/// Knows the addresses of one name and of no other.
+struct Pinned {
+    name: String,
+    addresses: Arc<[SocketAddr]>,
+}
+
+impl Resolve for Pinned {
+    fn resolve(&self, name: Name) -> Resolving {
+        let addresses = self.addresses.to_vec();
+        let is_known = name.as_str() == self.name && !addresses.is_empty();
+        Box::pin(async move {
+            if is_known {
+                Ok(Box::new(addresses.into_iter()) as Addrs)
+            } else {
+                Err("this name was not checked".into())
+            }
+        })
+    }
+}

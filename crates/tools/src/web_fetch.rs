@@ -1,0 +1,186 @@
+//! WebFetch: a page of the web as something to read, from checked addresses only.
+//!
+//! `fetch` gets it, `render` makes it readable, and what comes out is marked as coming from
+//! outside. A GET can carry something out as well as in, so it counts as an action elsewhere, and
+//! a rule or a person has to allow its host.
+
+mod cache;
+mod charset;
+mod clean;
+mod excerpt;
+mod fetch;
+mod page;
+mod readable;
+mod render;
+
+use std::{fmt::Write, sync::Arc};
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{CallId, Effect, ErrorCode, Repeat, ToolKind, ToolSpec};
+use serde_json::Value;
+
+use crate::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, flag, number, text},
+    place,
+    web::{
+        Web,
+        guard::Refusal,
+        outside::{line, marked},
+        target::Target,
+    },
+};
+use excerpt::excerpt;
+use fetch::{Fetched, Fetcher};
+use page::Page;
+use render::{Form, Rendered, render};
+
+const DESCRIPTION: &str = "Read a public web page as Markdown. Says where a redirect to another host leads.";
+
+const ARGUMENTS: [Argument; 4] = [
+    Argument::new("url", Kind::Text, "").required().also(&["uri", "link"]),
+    Argument::new("prompt", Kind::Text, "What to look for in a long page").also(&["question"]),
+    Argument::new("max_chars", Kind::Number, "").also(&["max_length", "limit"]),
+    Argument::new("raw", Kind::Flag, ""),
+];
+
+/// Characters shown of a long page to somebody who looks for something.
+const LOOKED_FOR: usize = 20_000;
+
+/// Characters shown of a page that says that something went wrong.
+const COMPLAINT: usize = 2_000;
+
+/// The WebFetch tool.
+pub(crate) struct WebFetch {
+    spec: ToolSpec,
+    fetcher: Arc<Fetcher>,
+}
+
+impl WebFetch {
+    pub fn new(web: &Web) -> Self {
+        let spec = arguments::spec("WebFetch", DESCRIPTION, &ARGUMENTS);
+        Self { spec, fetcher: Arc::new(Fetcher::new(web)) }
+    }
+}
+
+impl Tool for WebFetch {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["web_fetch", "url_fetch_fetch", "http_get", "fetch"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Fetch
+    }
+
+    /// The URL is spelled as it is understood, so that whoever is asked sees where it leads; one
+    /// that will never be fetched is refused before anybody is asked.
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        let mut input = arguments::normalise("WebFetch", &ARGUMENTS, input)?;
+        let written = input.get("url").and_then(Value::as_str).unwrap_or_default();
+        let target = self.fetcher.guard.read(written).map_err(|refusal| format!("WebFetch: {refusal}"))?;
+        input.insert("url".to_owned(), Value::String(target.url().to_string()));
+        Ok(Value::Object(input))
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::RemoteAction
+    }
+
+    fn repeat(&self, _input: &Value) -> Repeat {
+        Repeat::Idempotent
+    }
+
+    fn is_concurrent(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn title(&self, input: &Value) -> String {
+        text(input, "url").to_owned()
+    }
+
+    /// `domain:host`, in the one spelling that a host has.
+    fn subject(&self, input: &Value) -> Option<String> {
+        let target = Target::parse(text(input, "url")).ok()?;
+        Some(format!("domain:{}", target.host()))
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        let fetcher = self.fetcher.clone();
+        Box::pin(async move {
+            let limit = fetcher.bounds.time;
+            tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"),
+                done = tokio::time::timeout(limit, fetched(&fetcher, &input, &context.call)) => match done {
+                    Ok(done) => done.unwrap_or_else(|refusal| refusal.output()),
+                    Err(_) => Refusal::failed(format!(
+                        "{} was not there within {} seconds.", text(&input, "url"), limit.as_secs_f32()
+                    )).output(),
+                },
+            }
+        })
+    }
+}
+
+async fn fetched(fetcher: &Fetcher, input: &Value, call: &CallId) -> Result<ToolOutput, Refusal> {
+    let target = fetcher.guard.read(text(input, "url"))?;
+    let page = match fetcher.fetch(&target).await? {
+        Fetched::Page(page) => page,
+        Fetched::Elsewhere(url) => {
+            let words = format!(
+                "{} redirects to another host. If that is where you want to go, call WebFetch again with {url}",
+                target.url()
+            );
+            return Ok(ToolOutput::done(words));
+        }
+    };
+    let form = if flag(input, "raw") { Form::Raw } else { Form::Readable };
+    let rendering = page.clone();
+    let rendered = tokio::task::spawn_blocking(move || render(&rendering, form)).await;
+    let rendered = rendered.map_err(|_| Refusal::failed("The page could not be made readable; try raw."))?;
+    Ok(answer(&page, rendered, input, call))
+}
+
+fn answer(page: &Page, rendered: Rendered, input: &Value, call: &CallId) -> ToolOutput {
+    let question = text(input, "prompt");
+    let limit = number(input, "max_chars").and_then(|limit| usize::try_from(limit).ok());
+    let limit = limit.unwrap_or(if question.is_empty() { usize::MAX } else { LOOKED_FOR });
+    let is_complaint = !page.status.is_success();
+    let shown = excerpt(&rendered.text, question, if is_complaint { limit.min(COMPLAINT) } else { limit });
+    let failed = rendered.failure.or(is_complaint.then_some(ErrorCode::ToolFailed));
+    let shown = if shown.trim().is_empty() {
+        "[nothing to read; perhaps it is made by a script]".to_owned()
+    } else {
+        shown
+    };
+    let mut output = ToolOutput::done(marked(call, &about(page, &rendered, input), &shown));
+    output.failure = failed;
+    output.media.extend(rendered.picture);
+    output
+}
+
+/// What is known about a page, in a few lines.
+fn about(page: &Page, rendered: &Rendered, input: &Value) -> String {
+    let asked = text(input, "url");
+    let mut about = format!("URL: {asked}\n");
+    if page.url != asked {
+        let _ = writeln!(about, "Redirected to: {}", page.url);
+    }
+    if !page.status.is_success() {
+        let _ = writeln!(about, "Status: {}", page.status);
+    }
+    if !rendered.title.is_empty() {
+        let _ = writeln!(about, "Title: {}", line(&rendered.title));
+    }
+    let media_type = if page.media_type.is_empty() { "unnamed" } else { &page.media_type };
+    let _ = writeln!(about, "Type: {}, {}", line(media_type), place::size(page.bytes.len() as u64));
+    let age = page.seen.elapsed().as_secs();
+    if age >= 60 {
+        let _ = writeln!(about, "Seen: {} minutes ago", age / 60);
+    }
+    about
+}

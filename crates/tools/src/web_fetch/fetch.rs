@@ -1,0 +1,140 @@
+//! Fetches a page: from memory while it is fresh, else from its server, through redirects of one host.
+//!
+//! Permission was given for a host. A redirect to another one is therefore told and not followed:
+//! asking for that URL is a call of its own, with a permission of its own.
+
+use std::{sync::Arc, time::Instant};
+
+use reqwest::{
+    Response, StatusCode,
+    header::{ACCEPT, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION},
+};
+
+use super::{
+    cache::Cache,
+    page::{Head, Page},
+};
+use crate::web::{
+    Bounds, Web, body,
+    exchange::{self, Question},
+    guard::{Guard, Refusal},
+    target::Target,
+};
+
+const ACCEPTED: &str = "text/markdown, text/html, application/xhtml+xml, text/plain;q=0.9, \
+    application/json;q=0.9, */*;q=0.5";
+
+/// Fetches pages.
+pub(super) struct Fetcher {
+    pub guard: Guard,
+    pub bounds: Bounds,
+    cache: Cache,
+}
+
+/// What asking for a page led to.
+#[derive(Debug)]
+pub(super) enum Fetched {
+    /// This page.
+    Page(Arc<Page>),
+    /// Another host has it.
+    Elsewhere(String),
+}
+
+/// What one answer means.
+enum Step {
+    Arrived(Arc<Page>),
+    Moved(Target),
+}
+
+impl Fetcher {
+    pub fn new(web: &Web) -> Self {
+        Self { guard: Guard::new(web), bounds: web.bounds, cache: Cache::new(web.bounds.kept_bytes) }
+    }
+
+    /// Fetches a page. How long that may take is for the caller to say.
+    pub async fn fetch(&self, start: &Target) -> Result<Fetched, Refusal> {
+        let kept = self.cache.find(start.url().as_str());
+        if let Some(page) = kept.as_ref().filter(|page| page.seen.elapsed() < self.bounds.fresh) {
+            return Ok(Fetched::Page(page.clone()));
+        }
+        let mut visited = vec![start.clone()];
+        let mut here = start.clone();
+        loop {
+            match self.step(&here, kept.as_ref()).await? {
+                Step::Arrived(page) => {
+                    self.cache.keep(start.url().as_str(), &page);
+                    return Ok(Fetched::Page(page));
+                }
+                Step::Moved(next) if next.host() != here.host() => {
+                    return Ok(Fetched::Elsewhere(next.url().to_string()));
+                }
+                Step::Moved(next) => here = self.onward(&mut visited, next)?,
+            }
+        }
+    }
+
+    /// One question to one server.
+    async fn step(&self, here: &Target, kept: Option<&Arc<Page>>) -> Result<Step, Refusal> {
+        let admitted = self.guard.admit_target(here.clone()).await?;
+        let kept = kept.filter(|page| page.url == here.url().as_str());
+        let question = Question { headers: headers(kept), body: None };
+        let response = exchange::send(&admitted, question).await?;
+        if let (StatusCode::NOT_MODIFIED, Some(page)) = (response.status(), kept) {
+            let page = Page { seen: Instant::now(), ..Page::clone(page) };
+            return Ok(Step::Arrived(Arc::new(page)));
+        }
+        if let Some(location) = location(&response) {
+            return self.moved(here, &location).map(Step::Moved);
+        }
+        let head = Head::of(&response);
+        let bytes = body::read(response, &self.bounds).await?;
+        Ok(Step::Arrived(Arc::new(head.page(here.url().to_string(), bytes))))
+    }
+
+    /// Where a redirect leads, if that may be reached at all.
+    fn moved(&self, here: &Target, location: &str) -> Result<Target, Refusal> {
+        let refused = |why: &dyn std::fmt::Display| {
+            let shown: String = location.chars().filter(|letter| !letter.is_control()).take(200).collect();
+            Refusal::forbidden(format!("{} redirects to {shown}, which is not followed: {why}", here.url()))
+        };
+        let next = here.follow(location).map_err(|refusal| refused(&refusal))?;
+        if here.is_encrypted() && !next.is_encrypted() {
+            return Err(refused(&"it is not encrypted, and this page is."));
+        }
+        self.guard.read(next.url().as_str()).map_err(|refusal| refused(&refusal))
+    }
+
+    fn onward(&self, visited: &mut Vec<Target>, next: Target) -> Result<Target, Refusal> {
+        if visited.contains(&next) {
+            return Err(Refusal::failed(format!("{} redirects in a circle.", next.url())));
+        }
+        if visited.len() > self.bounds.redirects {
+            let most = self.bounds.redirects;
+            return Err(Refusal::failed(format!(
+                "There are more than {most} redirects; the last is to {}.",
+                next.url()
+            )));
+        }
+        visited.push(next.clone());
+        Ok(next)
+    }
+}
+
+fn headers(kept: Option<&Arc<Page>>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
+    let Some(page) = kept else { return headers };
+    let validators = [(IF_NONE_MATCH, &page.validators.etag), (IF_MODIFIED_SINCE, &page.validators.modified)];
+    for (name, value) in validators {
+        if let Some(value) = value.as_deref().and_then(|value| HeaderValue::from_str(value).ok()) {
+            headers.insert(name, value);
+        }
+    }
+    headers
+}
+
+fn location(response: &Response) -> Option<String> {
+    let moved = [301, 302, 303, 307, 308].contains(&response.status().as_u16());
+    let location = response.headers().get(LOCATION).filter(|_| moved)?;
+    Some(String::from_utf8_lossy(location.as_bytes()).into_owned())
+}

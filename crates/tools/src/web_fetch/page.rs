@@ -1,0 +1,70 @@
+//! What a server gave: the bytes, what it says they are, and how to ask whether they have changed.
+
+use std::{sync::Arc, time::Instant};
+
+use reqwest::{
+    Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED},
+};
+
+/// An answer, read to its end.
+#[derive(Clone, Debug)]
+pub(super) struct Page {
+    /// Where it was in the end.
+    pub url: String,
+    pub status: StatusCode,
+    /// What the server says it is, in lower case; empty if it says nothing.
+    pub media_type: String,
+    /// The charset that stands beside the type.
+    pub charset: Option<String>,
+    pub bytes: Arc<[u8]>,
+    /// When its server last said that it is as it is.
+    pub seen: Instant,
+    pub validators: Validators,
+    /// Whether it may be given again.
+    pub may_be_kept: bool,
+}
+
+/// What a server can compare its page with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Validators {
+    pub etag: Option<String>,
+    pub modified: Option<String>,
+}
+
+/// The head of an answer, before its body is read.
+pub(super) struct Head {
+    status: StatusCode,
+    headers: HeaderMap,
+}
+
+impl Head {
+    pub fn of(response: &Response) -> Self {
+        Self { status: response.status(), headers: response.headers().clone() }
+    }
+
+    pub fn page(self, url: String, bytes: Vec<u8>) -> Page {
+        let kind = self.text(CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
+        let (media_type, parameters) = kind.split_once(';').unwrap_or((&kind, ""));
+        let keeping = self.text(CACHE_CONTROL).unwrap_or_default().to_ascii_lowercase();
+        Page {
+            url,
+            media_type: media_type.trim().to_owned(),
+            charset: charset(parameters),
+            bytes: bytes.into(),
+            seen: Instant::now(),
+            validators: Validators { etag: self.text(ETAG), modified: self.text(LAST_MODIFIED) },
+            may_be_kept: self.status == StatusCode::OK && !keeping.contains("no-store"),
+            status: self.status,
+        }
+    }
+
+    fn text(&self, name: HeaderName) -> Option<String> {
+        Some(self.headers.get(name)?.to_str().ok()?.to_owned())
+    }
+}
+
+fn charset(parameters: &str) -> Option<String> {
+    let named = parameters.split(';').find_map(|parameter| parameter.trim().strip_prefix("charset="))?;
+    Some(named.trim_matches(['"', '\'', ' ']).to_owned())
+}

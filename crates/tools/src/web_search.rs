@@ -1,0 +1,179 @@
+//! WebSearch: what a search service finds, as a list of titles, URLs and a few lines each.
+
+mod answer;
+mod anthropic;
+mod backend;
+mod brave;
+mod domains;
+mod exa;
+mod google;
+mod openai;
+mod searxng;
+mod service;
+mod tavily;
+mod wire;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Effect, ErrorCode, Repeat, ToolKind, ToolSpec};
+use serde_json::Value;
+
+use crate::{
+    Tool, ToolContext, ToolOutput,
+    arguments::{self, Argument, Kind, number, text},
+    web::{Web, guard::Refusal},
+};
+pub use backend::Backend;
+pub use service::{Key, Service};
+
+const DESCRIPTION: &str = "Search the web: titles, URLs and a few lines each.";
+
+const ARGUMENTS: [Argument; 4] = [
+    Argument::new("query", Kind::Text, "").required().also(&["q", "search_query"]),
+    Argument::new("count", Kind::Number, "Default 8").also(&["num_results", "max_results", "limit"]),
+    Argument::new("allowed_domains", Kind::Texts, "").also(&["include_domains", "domains"]),
+    Argument::new("blocked_domains", Kind::Texts, "").also(&["exclude_domains"]),
+];
+
+const USUAL_COUNT: u64 = 8;
+const MOST: u64 = 20;
+
+const NOT_SET_UP: &str = "No search service is set up. The user can choose one: set SEARXNG_URL, \
+    BRAVE_API_KEY, TAVILY_API_KEY or EXA_API_KEY, or store a key with `rooftree auth set brave` (or tavily, \
+    exa), or write backend and url below [search] in config.toml. Until then WebFetch can read pages whose \
+    URL is known.";
+
+/// What is looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wish {
+    pub query: String,
+    pub count: usize,
+    pub allowed: Vec<String>,
+    pub blocked: Vec<String>,
+}
+
+/// One thing that was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hit {
+    pub title: String,
+    pub url: String,
+    /// A few lines of it.
+    pub excerpt: String,
+    /// When it was published, as the service words it.
+    pub date: String,
+    /// The host it is on, where its URL does not say.
+    pub host: Option<String>,
+}
+
+impl Wish {
+    /// The same as a request to a model that can search.
+    fn as_request(&self) -> String {
+        format!(
+            "Search the web once for the words below. Then name each page you found, with one sentence about \
+             what it says on the subject, and cite it. Do nothing else.\n\n{}",
+            self.query
+        )
+    }
+}
+
+impl Hit {
+    /// Adds something that is quoted from it.
+    fn quote(&mut self, text: &str) {
+        let text = text.trim();
+        if !text.is_empty() && !self.excerpt.contains(text) {
+            let gap = if self.excerpt.is_empty() { "" } else { " … " };
+            self.excerpt = format!("{}{gap}{text}", self.excerpt);
+        }
+    }
+}
+
+/// The WebSearch tool.
+pub(crate) struct WebSearch {
+    spec: ToolSpec,
+    web: Arc<Web>,
+    service: Option<Service>,
+}
+
+impl WebSearch {
+    /// A search by this service; without one it says what to set up.
+    pub fn new(web: &Web, service: Option<Service>) -> Self {
+        let spec = arguments::spec("WebSearch", DESCRIPTION, &ARGUMENTS);
+        Self { spec, web: Arc::new(web.clone()), service }
+    }
+}
+
+impl Tool for WebSearch {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["web_search", "search_web"]
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Fetch
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        let input = arguments::normalise("WebSearch", &ARGUMENTS, input).map(Value::Object)?;
+        if text(&input, "query").trim().is_empty() {
+            return Err("WebSearch: `query` is empty.".to_owned());
+        }
+        domains::of(&input, "allowed_domains").and(domains::of(&input, "blocked_domains"))?;
+        Ok(input)
+    }
+
+    /// A question tells somebody else what one works on.
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::RemoteAction
+    }
+
+    fn repeat(&self, _input: &Value) -> Repeat {
+        Repeat::Idempotent
+    }
+
+    fn is_concurrent(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn title(&self, input: &Value) -> String {
+        text(input, "query").to_owned()
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        let (web, service) = (self.web.clone(), self.service.clone());
+        Box::pin(async move {
+            let Some(service) = service else {
+                return ToolOutput::failed(ErrorCode::ToolFailed, NOT_SET_UP);
+            };
+            let wish = match wish(&input) {
+                Ok(wish) => wish,
+                Err(words) => return ToolOutput::failed(ErrorCode::InvalidArguments, words),
+            };
+            let patience = service.backend.patience(web.bounds.time);
+            tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"),
+                found = tokio::time::timeout(patience, service.search(&web, &wish)) => match found {
+                    Ok(Ok(hits)) => ToolOutput::done(answer::words(service.backend, &wish, &hits, &context.call)),
+                    Ok(Err(refusal)) => refusal.output(),
+                    Err(_) => Refusal::failed(format!(
+                        "{} did not answer within {} seconds.", service.backend.title(), patience.as_secs_f32()
+                    )).output(),
+                },
+            }
+        })
+    }
+}
+
+fn wish(input: &Value) -> Result<Wish, String> {
+    let count = number(input, "count").unwrap_or(USUAL_COUNT).clamp(1, MOST);
+    Ok(Wish {
+        query: text(input, "query").trim().to_owned(),
+        count: usize::try_from(count).unwrap_or_default(),
+        allowed: domains::of(input, "allowed_domains")?,
+        blocked: domains::of(input, "blocked_domains")?,
+    })
+}

@@ -1,0 +1,54 @@
+//! Anthropic's own search: a model of theirs searches once, with the tool their servers run.
+
+use reqwest::header::HeaderName;
+use serde_json::{Value, json};
+
+use super::{
+    Hit, Wish,
+    wire::{Request, add_excerpt, field, list},
+};
+
+/// The model has to say something about what it found, or nothing is quoted.
+const TOKENS: u32 = 2_000;
+
+pub(super) fn request(wish: &Wish, model: &str, key: &str) -> Request {
+    let mut tool = json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 1});
+    // It takes one list or the other; the list of what is wanted says more.
+    let (name, domains) = match wish.allowed.as_slice() {
+        [] => ("blocked_domains", &wish.blocked),
+        _ => ("allowed_domains", &wish.allowed),
+    };
+    if let (false, Some(tool)) = (domains.is_empty(), tool.as_object_mut()) {
+        tool.insert(name.to_owned(), json!(domains));
+    }
+    let body = json!({
+        "model": model,
+        "max_tokens": TOKENS,
+        "messages": [{"role": "user", "content": wish.as_request()}],
+        "tools": [tool],
+    });
+    let headers = vec![
+        (HeaderName::from_static("x-api-key"), key.to_owned()),
+        (HeaderName::from_static("anthropic-version"), "2023-06-01".to_owned()),
+    ];
+    Request { path: "/v1/messages".to_owned(), headers, body: Some(body) }
+}
+
+pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
+    let content = answer.get("content")?.as_array()?;
+    let mut hits: Vec<Hit> = content
+        .iter()
+        .filter(|block| field(block, "type") == "web_search_tool_result")
+        .flat_map(|block| list(block, "content"))
+        .map(|result| Hit {
+            title: field(result, "title"),
+            url: field(result, "url"),
+            date: field(result, "page_age"),
+            ..Hit::default()
+        })
+        .collect();
+    for citation in content.iter().flat_map(|block| list(block, "citations")) {
+        add_excerpt(&mut hits, &field(citation, "url"), &field(citation, "cited_text"));
+    }
+    Some(hits)
+}

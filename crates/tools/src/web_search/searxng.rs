@@ -1,0 +1,29 @@
+//! SearXNG: `GET /search?format=json`, no key.
+
+use serde_json::Value;
+use url::form_urlencoded::Serializer;
+
+use super::{
+    Hit, Wish, domains,
+    wire::{Request, field},
+};
+
+pub(super) fn request(wish: &Wish) -> Request {
+    let query = Serializer::new(String::new())
+        .append_pair("q", &domains::in_words(wish))
+        .append_pair("format", "json")
+        .finish();
+    Request { path: format!("/search?{query}"), headers: Vec::new(), body: None }
+}
+
+pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
+    let results = answer.get("results")?.as_array()?;
+    let hit = |result: &Value| Hit {
+        title: field(result, "title"),
+        url: field(result, "url"),
+        excerpt: field(result, "content"),
+        date: field(result, "publishedDate"),
+        ..Hit::default()
+    };
+    Some(results.iter().map(hit).collect())
+}

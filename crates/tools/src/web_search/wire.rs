@@ -1,0 +1,32 @@
+//! What the formats of all services have in common: a request, and fields of an answer.
+
+use reqwest::header::HeaderName;
+use serde_json::Value;
+
+use super::Hit;
+
+/// How a service is asked.
+pub(super) struct Request {
+    /// Path and query, behind the base URL.
+    pub path: String,
+    /// With the key.
+    pub headers: Vec<(HeaderName, String)>,
+    pub body: Option<Value>,
+}
+
+/// The text of a field; empty if it is not there.
+pub(super) fn field(value: &Value, name: &str) -> String {
+    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// The elements of a field; none if it is no list.
+pub(super) fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Adds what is quoted from a page to the hit that is about it.
+pub(super) fn add_excerpt(hits: &mut [Hit], url: &str, text: &str) {
+    if let Some(hit) = hits.iter_mut().find(|hit| hit.url == url) {
+        hit.quote(text);
+    }
+}
