@@ -21,6 +21,7 @@ mod place;
 pub mod policy;
 mod read;
 mod semantic_search;
+pub mod shell;
 mod task_stop;
 mod text_file;
 mod todo_write;
