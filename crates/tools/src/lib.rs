@@ -32,7 +32,7 @@ mod write;
 
 pub use bash::processes::{ProcessEvent, Processes};
 pub use builtin::{builtin, builtin_with};
-pub use policy::{Judged, Policy, Rule, Verdict};
+pub use policy::{Derivation, Judged, Policy, Rule, Verdict};
 pub use semantic_search::{Embedder, SemanticSearch};
 pub use tool::{Tool, ToolContext, ToolOutput};
 pub use toolset::Toolset;

@@ -11,13 +11,19 @@ use crate::lexical::lexical;
 
 /// Whether a path is one a rule's glob names.
 pub(super) fn is_matched_by(subject: &str, rule: &str, cwd: &Path) -> bool {
-    matches(&lexical(&cwd.join(subject)), &absolute_glob(rule, cwd))
+    // Whose home is meant is not known here: such a rule denies, and never allows.
+    !rule.starts_with('~') && matches(&lexical(&cwd.join(subject)), &absolute_glob(rule, cwd))
 }
 
-/// Whether a path, or a directory above it, is one a rule's glob names.
-pub(super) fn is_at_or_below(subject: &str, rule: &str, cwd: &Path) -> bool {
+/// Whether a path seen from one directory, or a directory above it, is one that a rule's glob names from
+/// another. A `*` in the path may stand for anything.
+pub(super) fn is_at_or_below(subject: &str, rule: &str, from: &Path, cwd: &Path) -> bool {
     let glob = absolute_glob(rule, cwd);
-    lexical(&cwd.join(subject)).ancestors().any(|path| matches(path, &glob))
+    let path = lexical(&from.join(subject));
+    // A directory whose whole content is denied is denied itself: searching it is reading it.
+    let inside = glob.strip_suffix("/**").unwrap_or(&glob);
+    path.ancestors().any(|path| matches(path, &glob) || matches(path, inside))
+        || (subject.contains('*') && matches(Path::new(&glob), &path.to_string_lossy()))
 }
 
 /// Whether a path is a directory or below it.
@@ -32,11 +38,18 @@ pub(super) fn literal(subject: &str, cwd: &Path) -> String {
     if shown.as_os_str().is_empty() { ".".to_owned() } else { escape(&shown.to_string_lossy()) }
 }
 
+/// The longest part of a glob that is a name as it stands.
+pub(super) fn telling_part(glob: &str) -> Option<&str> {
+    let parts = glob.split(['/', '*', '?', '[', ']', '{', '}', ',', '~']);
+    parts.filter(|part| !matches!(*part, "" | "." | "..")).max_by_key(|part| part.len())
+}
+
+/// In whoever's home directory: there is none to ask for here.
 fn absolute_glob(rule: &str, cwd: &Path) -> String {
-    let full = if rule.starts_with('/') {
-        rule.to_owned()
-    } else {
-        format!("{}/{rule}", escape(&cwd.to_string_lossy()))
+    let full = match rule.strip_prefix("~/") {
+        Some(rest) => format!("/**/{rest}"),
+        None if rule.starts_with('/') => rule.to_owned(),
+        None => format!("{}/{rule}", escape(&cwd.to_string_lossy())),
     };
     lexical(Path::new(&full)).to_string_lossy().into_owned()
 }

@@ -1,0 +1,128 @@
+//! Whether some command of a line may be the one that a deny rule means.
+//!
+//! It looks behind wrappers, absolute paths and quotes, into substitutions, and into the text that shells
+//! and interpreters are given. Where a line is not understood, it is enough that the words occur.
+
+use globset::GlobBuilder;
+
+use crate::shell::{Call, Deeds, Refusal, Standing, Word, standing, unwrapped};
+
+/// Text that is given to text that is given to text …: further down the words are looked for as they stand.
+const LAYERS: usize = 4;
+
+/// The part of a line that begins with the wanted words.
+pub(super) fn find(text: &str, deeds: &Result<Deeds, Refusal>, wanted: &[String]) -> Option<String> {
+    find_within(text, deeds, wanted, LAYERS)
+}
+
+fn find_within(
+    text: &str,
+    deeds: &Result<Deeds, Refusal>,
+    wanted: &[String],
+    layers: usize,
+) -> Option<String> {
+    let occurs = || occur(text, wanted).then(|| text.trim().to_owned());
+    match deeds {
+        Err(_) => occurs(),
+        Ok(deeds) => {
+            let found = deeds.calls.iter().find_map(|call| find_in_call(call, wanted, layers));
+            found.or_else(|| if deeds.doubts.is_empty() { None } else { occurs() })
+        }
+    }
+}
+
+fn find_in_call(call: &Call, wanted: &[String], layers: usize) -> Option<String> {
+    if is_begun_by(&call.words, wanted) {
+        return Some(call.shown());
+    }
+    let passes_on = matches!(standing(call), Standing::Runs(_)) || unwrapped(call).is_some();
+    if !passes_on {
+        return None;
+    }
+    // Which of its words begins another command is the wrapper's business: any may.
+    let begun = (1..call.words.len()).filter_map(|at| call.words.get(at..));
+    let mut inner = begun.filter(|words| is_begun_by(words, wanted));
+    inner.next().map(|words| shown(words)).or_else(|| find_in_text(call, wanted, layers))
+}
+
+fn find_in_text(call: &Call, wanted: &[String], layers: usize) -> Option<String> {
+    let texts = call.arguments().iter().map(Word::shape).filter(|text| text.contains(|c: char| !is_name(c)));
+    let mut texts = texts.take(64);
+    texts.find_map(|text| match layers.checked_sub(1) {
+        Some(layers) => find_within(&text, &Deeds::of(&text), wanted, layers),
+        None => occur(&text, wanted).then_some(text),
+    })
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/')
+}
+
+fn shown(words: &[Word]) -> String {
+    Call { words: words.to_vec(), ..Call::default() }.shown()
+}
+
+/// Whether words begin with the wanted ones, options of the program passed over before the second.
+fn is_begun_by(words: &[Word], wanted: &[String]) -> bool {
+    let (Some((program, rest)), Some((name, others))) = (words.split_first(), wanted.split_first()) else {
+        return false;
+    };
+    if !is_program(&program.shape(), name) {
+        return false;
+    }
+    let fits = |rest: &[Word]| {
+        rest.len() >= others.len()
+            && rest.iter().zip(others).all(|(word, wanted)| may_be(&word.shape(), wanted))
+    };
+    let mut rest = rest;
+    loop {
+        if fits(rest) {
+            return true;
+        }
+        let is_option = |word: &Word| word.may_be_option();
+        match rest {
+            // An option may take the next word as its value.
+            [option, _, after @ ..] if is_option(option) && fits(after) => return true,
+            [option, value, after @ ..] if is_option(option) && !is_option(value) => {
+                rest = if after.is_empty() { rest.get(1..).unwrap_or_default() } else { after };
+                if fits(rest) {
+                    return true;
+                }
+            }
+            [option, after @ ..] if is_option(option) => rest = after,
+            _ => return false,
+        }
+    }
+}
+
+/// `/bin/rm` is `rm`, in whatever case a file system may not tell apart.
+fn is_program(shape: &str, name: &str) -> bool {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
+    may_be(&shape.to_lowercase(), &name.to_lowercase()) || may_be(&last(shape), &last(name))
+}
+
+/// Whether a word, with `*` for what is unknown, may be the wanted one, with `*` for anything.
+fn may_be(shape: &str, wanted: &str) -> bool {
+    shape == wanted
+        || (shape.contains('*') && is_glob(shape, wanted))
+        || (wanted.contains('*') && is_glob(wanted, shape))
+}
+
+fn is_glob(stars: &str, text: &str) -> bool {
+    let glob: Vec<String> = stars.split('*').map(globset::escape).collect();
+    GlobBuilder::new(&glob.join("*"))
+        .literal_separator(false)
+        .build()
+        .is_ok_and(|glob| glob.compile_matcher().is_match(text))
+}
+
+/// Whether all wanted words stand somewhere in a text, quotes and escapes taken away.
+fn occur(text: &str, wanted: &[String]) -> bool {
+    let bare: String = text.replace("\\\n", "").chars().filter(|c| !"'\"\\$".contains(*c)).collect();
+    let words: Vec<&str> = bare
+        .split(|c: char| c.is_whitespace() || c.is_control() || ";&|<>(){}`,=[]!".contains(c))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let stands = |wanted: &String| words.iter().any(|word| is_program(word, wanted));
+    !wanted.is_empty() && wanted.iter().all(stands)
+}

@@ -1,0 +1,67 @@
+//! Whether a line may read or write a path that a deny rule for files names.
+//!
+//! This catches what is written out. A program can name files by itself: the sandbox is what stops that.
+
+use std::path::Path;
+
+use crate::{
+    policy::path,
+    shell::{Call, Deeds, Refusal, Way, Word, looks},
+};
+
+/// What a rule for files is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::policy) enum Kind {
+    Reading,
+    Writing,
+}
+
+/// What must not be reached.
+pub(super) struct Wanted<'a> {
+    pub kind: Kind,
+    pub glob: &'a str,
+    pub cwd: &'a Path,
+}
+
+/// The word by which a line may reach it.
+pub(super) fn find(text: &str, deeds: &Result<Deeds, Refusal>, wanted: &Wanted<'_>) -> Option<String> {
+    let Ok(deeds) = deeds else {
+        let part = path::telling_part(wanted.glob)?;
+        return text.contains(part).then(|| text.trim().to_owned());
+    };
+    let places: Vec<String> = deeds.calls.iter().filter_map(place).collect();
+    let is_reached = |word: &&Word| candidates(word).iter().any(|path| wanted.is_named(path, &places));
+    let is_way = |way| way == if wanted.kind == Kind::Reading { Way::Read } else { Way::Write };
+    let files = deeds.files.iter().filter(|file| is_way(file.way)).map(|file| &file.target);
+    // Who only looks may look at what must not be written.
+    let calls = deeds.calls.iter().filter(|call| wanted.kind == Kind::Reading || !looks(call));
+    let mut words = files.chain(calls.flat_map(Call::arguments));
+    words.find(is_reached).map(Word::shape)
+}
+
+impl Wanted<'_> {
+    fn is_named(&self, text: &str, places: &[String]) -> bool {
+        let is_named_from = |cwd: &Path| path::is_at_or_below(text, self.glob, cwd, self.cwd);
+        is_named_from(self.cwd) || places.iter().any(|place| is_named_from(&self.cwd.join(place)))
+    }
+}
+
+/// Where a line goes to.
+fn place(call: &Call) -> Option<String> {
+    let goes = matches!(call.name().as_deref(), Some("cd" | "pushd"));
+    call.arguments().iter().rev().find_map(Word::literal).filter(|_| goes)
+}
+
+/// What in a word may be a path: all of it, what follows `=`, `@` or `:`, or an option's letter.
+fn candidates(word: &Word) -> Vec<String> {
+    let shape = word.shape();
+    let after = |sign: char| shape.split_once(sign).map(|(_, rest)| rest.to_owned());
+    let clung = shape.strip_prefix('-').and_then(|rest| rest.get(1..)).map(str::to_owned);
+    let parts = [after('='), after('@'), after(':'), clung];
+    parts
+        .into_iter()
+        .flatten()
+        .chain([shape.clone()])
+        .filter(|part| !part.is_empty() && part != "*")
+        .collect()
+}
