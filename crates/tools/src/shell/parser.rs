@@ -12,7 +12,7 @@ mod words;
 
 use super::{
     Refusal,
-    cursor::Cursor,
+    cursor::{Cursor, ends_word},
     tree::{Assignment, Command, Compound, Script, Simple, Word},
 };
 use heredoc::Pending;
@@ -138,6 +138,9 @@ impl<'t> Parser<'t> {
         if self.cursor.peek() == Some('(') {
             return self.parenthesis().map(Command::Compound);
         }
+        if self.is_at_whole("!") {
+            return self.cursor.refuse("`!` stands inside a pipeline");
+        }
         match self.reserved() {
             Some(word) => self.compound(word).map(Command::Compound),
             None => match self.function_name() {
@@ -158,6 +161,9 @@ impl<'t> Parser<'t> {
                     Some(name) => {
                         let assignment = self.assignment(name)?;
                         simple.assignments.push(assignment);
+                    }
+                    None if simple.words.is_empty() && self.is_at_place() => {
+                        return self.cursor.refuse("a place in an array is computed");
                     }
                     None => simple.words.push(self.word()?),
                 }
@@ -180,6 +186,12 @@ impl<'t> Parser<'t> {
         (ahead.take("=") || ahead.take("+=")).then_some(name)
     }
 
+    /// Whether `NAME[` is next: what follows may be calculated, over blanks and commands.
+    fn is_at_place(&self) -> bool {
+        let mut ahead = self.cursor;
+        name_at(&mut ahead).is_some() && ahead.peek() == Some('[')
+    }
+
     fn assignment(&mut self, name: String) -> Result<Assignment, Refusal> {
         name_at(&mut self.cursor);
         self.cursor.take("+");
@@ -199,6 +211,9 @@ impl<'t> Parser<'t> {
             }
         }
         self.cursor.next();
+        if self.is_at_word() {
+            return self.cursor.refuse("something clings to an array");
+        }
         Ok(Assignment { name, values })
     }
 
@@ -225,7 +240,10 @@ impl<'t> Parser<'t> {
 
     fn is_at_whole(&self, word: &str) -> bool {
         let mut ahead = self.cursor;
-        ahead.take(word) && ahead.peek().is_none_or(super::cursor::ends_word)
+        let is_next = ahead.take(word);
+        // `in<(…)` is one word.
+        let goes_on = ahead.is_at("<(") || ahead.is_at(">(");
+        is_next && !goes_on && ahead.peek().is_none_or(ends_word)
     }
 
     fn take_word_if(&mut self, word: &str) -> bool {

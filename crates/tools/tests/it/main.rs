@@ -16,5 +16,6 @@ mod notebooks;
 mod reading;
 mod searching;
 mod semantic_search;
+mod shell;
 mod surface;
 mod todos;

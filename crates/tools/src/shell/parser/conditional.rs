@@ -6,26 +6,17 @@ use crate::shell::tree::Piece;
 /// Comparisons that calculate: a value such as `a[$(id)]` would run.
 const CALCULATING: [&str; 8] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"];
 
+/// Comparisons of two words.
+const COMPARING: [&str; 13] =
+    ["==", "=", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
+
 impl Parser<'_> {
     /// After `[[`, up to and with `]]`.
     pub(super) fn conditional(&mut self) -> Result<Compound, Refusal> {
         let mut words = Vec::new();
-        loop {
-            self.skip_lines()?;
-            if self.take_word_if("]]") {
-                break;
-            }
-            let is_operator = ["&&", "||", "(", ")", "<", ">"].iter().any(|sign| self.cursor.take(sign));
-            if is_operator {
-                continue;
-            }
-            if !self.is_at_word() {
-                return self.cursor.refuse("`[[` does not end, or holds what is not understood");
-            }
-            words.push(self.word()?);
-        }
-        if words.is_empty() {
-            return self.cursor.refuse("`[[` is empty");
+        self.alternatives(&mut words)?;
+        if !self.take_word_if("]]") {
+            return self.cursor.refuse("`[[` does not end, or holds what is not understood");
         }
         let calculates =
             |word: &Word| word.literal().is_some_and(|text| CALCULATING.contains(&text.as_str()));
@@ -33,6 +24,61 @@ impl Parser<'_> {
             self.doubts.push("it calculates");
         }
         self.with_redirects(Compound { words, ..Compound::default() })
+    }
+
+    /// Terms joined by `&&` and `||`.
+    fn alternatives(&mut self, words: &mut Vec<Word>) -> Result<(), Refusal> {
+        loop {
+            self.skip_lines()?;
+            self.deeper(|parser| parser.term(words))?;
+            self.skip_lines()?;
+            if !self.cursor.take("&&") && !self.cursor.take("||") {
+                return Ok(());
+            }
+        }
+    }
+
+    fn term(&mut self, words: &mut Vec<Word>) -> Result<(), Refusal> {
+        if self.take_word_if("!") {
+            self.cursor.skip_blanks();
+            return self.deeper(|parser| parser.term(words));
+        }
+        if self.cursor.take("(") {
+            self.alternatives(words)?;
+            if self.cursor.take(")") {
+                return Ok(());
+            }
+            return self.cursor.refuse("a parenthesis in `[[` does not end");
+        }
+        let first = self.operand_of_test()?;
+        let is_unary = first.literal().is_some_and(|text| text.len() == 2 && text.starts_with('-'));
+        words.push(first);
+        self.cursor.skip_blanks();
+        if is_unary {
+            words.push(self.operand_of_test()?);
+            return Ok(());
+        }
+        let is_process = self.cursor.is_at("<(") || self.cursor.is_at(">(");
+        if is_process || !(self.cursor.take("<") || self.cursor.take(">")) {
+            if !self.is_at_word() || self.is_at_whole("]]") {
+                return Ok(());
+            }
+            let operator = self.word()?;
+            if !operator.literal().is_some_and(|text| COMPARING.contains(&text.as_str())) {
+                return self.cursor.refuse("a comparison in `[[` is not understood");
+            }
+            words.push(operator);
+        }
+        self.cursor.skip_blanks();
+        words.push(self.operand_of_test()?);
+        Ok(())
+    }
+
+    fn operand_of_test(&mut self) -> Result<Word, Refusal> {
+        if !self.is_at_word() || self.is_at_whole("]]") {
+            return self.cursor.refuse("`[[` does not end, or holds what is not understood");
+        }
+        self.word()
     }
 
     /// After `((`, up to and with `))`.

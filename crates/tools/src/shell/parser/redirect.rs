@@ -46,6 +46,10 @@ impl Parser<'_> {
             return self.cursor.refuse("a redirection goes nowhere");
         }
         let target = self.word()?;
+        let is_number = target.literal().is_some_and(|text| text.chars().all(|c| c.is_ascii_digit()));
+        if is_number && matches!(self.cursor.peek(), Some('<' | '>')) {
+            return self.cursor.refuse("a redirection goes nowhere");
+        }
         let is_stream = |text: &str| {
             let number = text.strip_suffix('-').unwrap_or(text);
             number.chars().all(|c| c.is_ascii_digit())

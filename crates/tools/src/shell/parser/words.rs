@@ -36,6 +36,15 @@ impl Parser<'_> {
                 self.piece(next, &mut word, start)?;
             }
         }
+        // After words such as `declare`, a place in an array may go over blanks.
+        let text = self.cursor.since(start);
+        if word.pieces.contains(&Piece::Pattern('[')) && text.len() > 1 && !text.contains(']') {
+            return self.cursor.refuse("a bracket does not end");
+        }
+        // A bracket that is all of a word is the command of that name.
+        if word.pieces == [Piece::Pattern('[')] {
+            word = Word::text("[");
+        }
         if !self.pending.is_empty() && self.cursor.since(start).contains('\n') {
             return self.cursor.refuse("a word goes over the line after which a here-document begins");
         }
