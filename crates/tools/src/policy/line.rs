@@ -39,7 +39,10 @@ impl<'a> Line<'a> {
 
     /// Whether a rule spells this whole line, or all lines.
     pub fn is_spelled_by(&self, spec: &str) -> bool {
-        matches!(prefix(spec), Some(start) if start.is_empty()) || self.text.trim() == unescaped(spec)
+        match prefix(spec) {
+            Some(start) => start.is_empty(),
+            None => self.text.trim() == unescaped(spec),
+        }
     }
 
     /// Which of the rules allow every part of it.

@@ -115,6 +115,8 @@ impl Word {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => shape.push_str(text),
+                // What follows a brace may come in any order, or not at all.
+                Piece::Pattern('{') => return shape + "*",
                 Piece::Pattern(_) | Piece::Value { .. } => shape.push('*'),
             }
         }

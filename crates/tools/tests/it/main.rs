@@ -13,6 +13,7 @@ mod commands;
 mod desk;
 mod mistakes;
 mod notebooks;
+mod policy;
 mod reading;
 mod searching;
 mod semantic_search;

@@ -26,7 +26,8 @@ fn find_within(
         Err(_) => occurs(),
         Ok(deeds) => {
             let found = deeds.calls.iter().find_map(|call| find_in_call(call, wanted, layers));
-            found.or_else(|| if deeds.doubts.is_empty() { None } else { occurs() })
+            let is_told = !deeds.doubts.is_empty() || deeds.calls.iter().any(reads_commands);
+            found.or_else(|| if is_told { occurs() } else { None })
         }
     }
 }
@@ -45,13 +46,27 @@ fn find_in_call(call: &Call, wanted: &[String], layers: usize) -> Option<String>
     inner.next().map(|words| shown(words)).or_else(|| find_in_text(call, wanted, layers))
 }
 
+/// What a shell is given is read as a shell reads it; in what others are given it is enough to occur.
 fn find_in_text(call: &Call, wanted: &[String], layers: usize) -> Option<String> {
-    let texts = call.arguments().iter().map(Word::shape).filter(|text| text.contains(|c: char| !is_name(c)));
-    let mut texts = texts.take(64);
-    texts.find_map(|text| match layers.checked_sub(1) {
+    let mut texts =
+        call.arguments().iter().map(Word::shape).filter(|text| text.contains(|c: char| !is_name(c)));
+    let layers = layers.checked_sub(1).filter(|_| is_shell(call));
+    texts.find_map(|text| match layers {
         Some(layers) => find_within(&text, &Deeds::of(&text), wanted, layers),
         None => occur(&text, wanted).then_some(text),
     })
+}
+
+/// Whether a call's arguments are lines for a shell.
+fn is_shell(call: &Call) -> bool {
+    const SHELLS: [&str; 12] =
+        ["sh", "bash", "dash", "zsh", "ksh", "ash", "eval", "trap", "ssh", "su", "watch", "runuser"];
+    call.name().is_some_and(|name| SHELLS.contains(&name.as_str()))
+}
+
+/// Whether a call takes its commands from its input: text that is anywhere in the line.
+fn reads_commands(call: &Call) -> bool {
+    is_shell(call) && call.arguments().iter().all(Word::may_be_option)
 }
 
 fn is_name(c: char) -> bool {
