@@ -21,8 +21,10 @@ struct Witness {
 }
 
 fn run(line: &str, directory: &Path, case: usize) -> Witness {
-    let log = directory.join(format!("log-{case}"));
-    let handler = format!("() {{ printf '%s\\0' $# \"$@\" >> '{}'; return 0; }}", log.display());
+    let logs = directory.join(format!("logs-{case}"));
+    fs::create_dir(&logs).unwrap();
+    // Each handler is a process of its own: with a file of its own it cannot disturb another.
+    let handler = format!("() {{ printf '%s\\0' $# \"$@\" > '{}'/$BASHPID; return 0; }}", logs.display());
     let work = directory.join(format!("work-{case}"));
     fs::create_dir(&work).unwrap();
     let output = Command::new("/bin/bash")
@@ -35,14 +37,19 @@ fn run(line: &str, directory: &Path, case: usize) -> Witness {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let log = fs::read(&log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-    let mut parts = log.split_terminator('\0').map(str::to_owned);
-    let mut commands = Vec::new();
-    // Each command is its number of words, and the words.
-    while let Some(count) = parts.next() {
-        commands.push(parts.by_ref().take(count.parse().unwrap()).collect());
-    }
+    let commands =
+        fs::read_dir(&logs).unwrap().filter_map(|log| words_in(&fs::read(log.unwrap().path()).unwrap()));
+    let commands = commands.collect();
     Witness { commands, errors: String::from_utf8_lossy(&output.stderr).into_owned() }
+}
+
+/// A command is its number of words and the words; one that is still being written has fewer.
+fn words_in(log: &[u8]) -> Option<Vec<String>> {
+    let log = String::from_utf8_lossy(log);
+    let mut parts = log.split_terminator('\0').map(str::to_owned);
+    let count: usize = parts.next()?.parse().ok()?;
+    let words: Vec<String> = parts.collect();
+    (words.len() == count).then_some(words)
 }
 
 fn may_be(call: &Call, words: &[String]) -> bool {
