@@ -190,7 +190,7 @@ fn may_match(judged: &Judged<'_>, spec: &str) -> bool {
     let Some(subject) = subject(judged) else { return false };
     match family(judged.tool) {
         Family::Command => false,
-        Family::Path => path::is_at_or_below(&subject, spec, judged.cwd, judged.cwd),
+        Family::Path => path::Places::of(spec, judged.cwd).may_hold(&subject, judged.cwd),
         Family::Address => match spec.strip_prefix("domain:") {
             Some(host) => domain::may_be_on(&subject, host),
             None => is_glob_match(&spec.to_lowercase(), &subject.to_lowercase()),

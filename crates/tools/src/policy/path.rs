@@ -3,27 +3,69 @@
 //! Both sides are made absolute and freed of `.` and `..` first, so that
 //! `src/../../etc/passwd` is not below `src`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, escape};
+use globset::{GlobBuilder, GlobMatcher, escape};
 
 use crate::lexical::lexical;
+
+/// Characters that mean something in a glob.
+const MEANING: [char; 8] = ['*', '?', '[', ']', '{', '}', '\\', '!'];
+
+/// The paths that a rule names, seen from a directory. Made once and compared often.
+pub(super) struct Places {
+    glob: String,
+    named: Pattern,
+    /// What is above everything named: a directory whose whole content is denied is denied itself.
+    held: Option<Pattern>,
+}
+
+/// Most rules are plain paths, which need no compiling.
+enum Pattern {
+    Plain(PathBuf),
+    Glob(Box<GlobMatcher>),
+}
+
+impl Places {
+    pub fn of(rule: &str, cwd: &Path) -> Self {
+        let glob = absolute_glob(rule, cwd);
+        let held = glob.strip_suffix("/**").map(Pattern::of);
+        Self { named: Pattern::of(&glob), held, glob }
+    }
+
+    /// Whether a path, or a directory above it, is named. A `*` in the path may stand for anything.
+    pub fn may_hold(&self, subject: &str, from: &Path) -> bool {
+        let path = lexical(&from.join(subject));
+        let is_named =
+            |path: &Path| self.named.is(path) || self.held.as_ref().is_some_and(|held| held.is(path));
+        path.ancestors().any(is_named)
+            || (subject.contains('*') && Pattern::of(&path.to_string_lossy()).is(Path::new(&self.glob)))
+    }
+}
+
+impl Pattern {
+    /// A glob that cannot be read matches nothing but itself.
+    fn of(glob: &str) -> Self {
+        let plain = || Self::Plain(PathBuf::from(glob));
+        if !glob.contains(MEANING) {
+            return plain();
+        }
+        let built = GlobBuilder::new(glob).literal_separator(true).build();
+        built.map_or_else(|_| plain(), |glob| Self::Glob(Box::new(glob.compile_matcher())))
+    }
+
+    fn is(&self, path: &Path) -> bool {
+        match self {
+            Self::Plain(plain) => plain == path,
+            Self::Glob(glob) => glob.is_match(path),
+        }
+    }
+}
 
 /// Whether a path is one a rule's glob names.
 pub(super) fn is_matched_by(subject: &str, rule: &str, cwd: &Path) -> bool {
     // Whose home is meant is not known here: such a rule denies, and never allows.
-    !rule.starts_with('~') && matches(&lexical(&cwd.join(subject)), &absolute_glob(rule, cwd))
-}
-
-/// Whether a path seen from one directory, or a directory above it, is one that a rule's glob names from
-/// another. A `*` in the path may stand for anything.
-pub(super) fn is_at_or_below(subject: &str, rule: &str, from: &Path, cwd: &Path) -> bool {
-    let glob = absolute_glob(rule, cwd);
-    let path = lexical(&from.join(subject));
-    // A directory whose whole content is denied is denied itself: searching it is reading it.
-    let inside = glob.strip_suffix("/**").unwrap_or(&glob);
-    path.ancestors().any(|path| matches(path, &glob) || matches(path, inside))
-        || (subject.contains('*') && matches(Path::new(&glob), &path.to_string_lossy()))
+    !rule.starts_with('~') && Pattern::of(&absolute_glob(rule, cwd)).is(&lexical(&cwd.join(subject)))
 }
 
 /// Whether a path is a directory or below it.
@@ -52,12 +94,4 @@ fn absolute_glob(rule: &str, cwd: &Path) -> String {
         None => format!("{}/{rule}", escape(&cwd.to_string_lossy())),
     };
     lexical(Path::new(&full)).to_string_lossy().into_owned()
-}
-
-/// A glob that cannot be read matches nothing but itself.
-fn matches(path: &Path, glob: &str) -> bool {
-    match GlobBuilder::new(glob).literal_separator(true).build() {
-        Ok(glob) => glob.compile_matcher().is_match(path),
-        Err(_) => path == Path::new(glob),
-    }
 }

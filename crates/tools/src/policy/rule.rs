@@ -83,7 +83,7 @@ impl Rule {
             let server = self.tool.strip_prefix("mcp__").filter(|rest| !rest.contains("__"));
             server.is_some() && starts_with(tool, &format!("{}__", self.tool))
         };
-        is_glob_match(&self.tool.to_lowercase(), &tool.to_lowercase())
+        is_glob_match(&self.tool.to_ascii_lowercase(), &tool.to_ascii_lowercase())
             || is_server()
             || (self.is_about_writing() && is_editing(tool, care))
             || (self.is_about_reading() && is_in(&READING, tool))
@@ -144,8 +144,10 @@ fn starts_with(tool: &str, start: &str) -> bool {
     tool.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
 }
 
+/// Most rules are plain names: compiling each would cost a call more than all else.
 pub(super) fn is_glob_match(glob: &str, text: &str) -> bool {
-    glob == text || Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(text))
+    let is_plain = !glob.contains(['*', '?', '[', ']', '{', '}', '\\']);
+    glob == text || (!is_plain && Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(text)))
 }
 
 fn malformed(text: &str, why: &str) -> Problem {

@@ -3,8 +3,6 @@
 //! It looks behind wrappers, absolute paths and quotes, into substitutions, and into the text that shells
 //! and interpreters are given. Where a line is not understood, it is enough that the words occur.
 
-use globset::GlobBuilder;
-
 use crate::shell::{Call, Deeds, Refusal, Standing, Word, standing, unwrapped};
 
 /// Text that is given to text that is given to text …: further down the words are looked for as they stand.
@@ -123,12 +121,18 @@ fn may_be(shape: &str, wanted: &str) -> bool {
         || (wanted.contains('*') && is_glob(wanted, shape))
 }
 
+/// Whether a text is made of these parts in this order, with anything for each `*`.
 fn is_glob(stars: &str, text: &str) -> bool {
-    let glob: Vec<String> = stars.split('*').map(globset::escape).collect();
-    GlobBuilder::new(&glob.join("*"))
-        .literal_separator(false)
-        .build()
-        .is_ok_and(|glob| glob.compile_matcher().is_match(text))
+    let Some((first, others)) = stars.split_once('*') else { return stars == text };
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let (middle, last) = others.rsplit_once('*').unwrap_or(("", others));
+    for part in middle.split('*') {
+        match rest.find(part).and_then(|at| rest.get(at + part.len()..)) {
+            Some(after) => rest = after,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
 }
 
 /// Whether all wanted words stand somewhere in a text, quotes and escapes taken away.

@@ -2,10 +2,10 @@
 //!
 //! This catches what is written out. A program can name files by itself: the sandbox is what stops that.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{
-    policy::path,
+    policy::path::{self, Places},
     shell::{Call, Deeds, Refusal, Way, Word, looks},
 };
 
@@ -29,21 +29,17 @@ pub(super) fn find(text: &str, deeds: &Result<Deeds, Refusal>, wanted: &Wanted<'
         let part = path::telling_part(wanted.glob)?;
         return text.contains(part).then(|| text.trim().to_owned());
     };
-    let places: Vec<String> = deeds.calls.iter().filter_map(place).collect();
-    let is_reached = |word: &&Word| candidates(word).iter().any(|path| wanted.is_named(path, &places));
+    let denied = Places::of(wanted.glob, wanted.cwd);
+    let seen_from = deeds.calls.iter().filter_map(place).map(|place| wanted.cwd.join(place));
+    let seen_from: Vec<PathBuf> = [wanted.cwd.to_owned()].into_iter().chain(seen_from).collect();
+    let is_named = |path: &String| seen_from.iter().any(|from| denied.may_hold(path, from));
+    let is_reached = |word: &&Word| candidates(word).iter().any(is_named);
     let is_way = |way| way == if wanted.kind == Kind::Reading { Way::Read } else { Way::Write };
     let files = deeds.files.iter().filter(|file| is_way(file.way)).map(|file| &file.target);
     // Who only looks may look at what must not be written.
     let calls = deeds.calls.iter().filter(|call| wanted.kind == Kind::Reading || !looks(call));
     let mut words = files.chain(calls.flat_map(Call::arguments));
     words.find(is_reached).map(Word::shape)
-}
-
-impl Wanted<'_> {
-    fn is_named(&self, text: &str, places: &[String]) -> bool {
-        let is_named_from = |cwd: &Path| path::is_at_or_below(text, self.glob, cwd, self.cwd);
-        is_named_from(self.cwd) || places.iter().any(|place| is_named_from(&self.cwd.join(place)))
-    }
 }
 
 /// Where a line goes to.

@@ -88,7 +88,7 @@ fn effect() -> impl Strategy<Value = Effect> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_child_is_freer_than_its_parent(parent in policy(), child in policy(), effect in effect()) {
