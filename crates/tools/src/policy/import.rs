@@ -46,10 +46,8 @@ impl Imported {
     }
 
     fn add(&mut self, rule: Rule, used: Use) {
-        if used == Use::Allow {
-            if let Some(why) = powerless(&rule) {
-                self.remark(&rule.to_string(), why);
-            }
+        if let Some(why) = powerless(&rule).filter(|_| used == Use::Allow) {
+            self.remark(&rule.to_string(), why);
         }
         let rules = match used {
             Use::Allow => &mut self.allow,

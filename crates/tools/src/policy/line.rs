@@ -62,14 +62,14 @@ impl<'a> Line<'a> {
         if let Some(why) = deeds.doubts.first() {
             return Err(of_line(why));
         }
-        let mut used = None;
+        let (mut used, moves) = (None, deeds.moves());
         for call in &deeds.calls {
-            let rule = covered(call, rules, deeds.moves())
-                .map_err(|why| Uncovered { part: Some(call.shown()), why })?;
+            let rule =
+                covered(call, rules, moves).map_err(|why| Uncovered { part: Some(call.shown()), why })?;
             used = used.or(rule);
         }
         for file in deeds.files.iter().filter(|file| !file.is_harmless()) {
-            check_file(file, deeds.moves(), &may_write)?;
+            check_file(file, moves, &may_write)?;
         }
         match used {
             Some(rule) => Ok(Cover::Rule(rule)),

@@ -125,14 +125,19 @@ impl Word {
 
     /// Whether it may turn out to be an option, or several words of which one is.
     pub fn may_be_option(&self) -> bool {
-        let may_split =
-            |piece: &Piece| matches!(piece, Piece::Value { is_quoted: false, .. } | Piece::Pattern('{'));
         match self.pieces.iter().find(|piece| !matches!(piece, Piece::Text(text) if text.is_empty())) {
             None => false,
-            Some(Piece::Text(text)) => text.starts_with('-') || self.pieces.iter().any(may_split),
-            Some(Piece::Pattern('~')) => self.pieces.iter().any(may_split),
+            Some(Piece::Text(text)) => text.starts_with('-') || self.may_split(),
+            Some(Piece::Pattern('~')) => self.may_split(),
             Some(_) => true,
         }
+    }
+
+    /// Whether it may become several words of which each may be anything.
+    pub fn may_split(&self) -> bool {
+        let splits =
+            |piece: &Piece| matches!(piece, Piece::Value { is_quoted: false, .. } | Piece::Pattern('{'));
+        self.pieces.iter().any(splits)
     }
 
     /// The commands that run to compute it.

@@ -41,7 +41,7 @@ fn find_in_call(call: &Call, wanted: &[String], layers: usize) -> Option<String>
     // Which of its words begins another command is the wrapper's business: any may.
     let begun = (1..call.words.len()).filter_map(|at| call.words.get(at..));
     let mut inner = begun.filter(|words| is_begun_by(words, wanted));
-    inner.next().map(|words| shown(words)).or_else(|| find_in_text(call, wanted, layers))
+    inner.next().map(shown).or_else(|| find_in_text(call, wanted, layers))
 }
 
 /// What a shell is given is read as a shell reads it; in what others are given it is enough to occur.
@@ -75,37 +75,45 @@ fn shown(words: &[Word]) -> String {
     Call { words: words.to_vec(), ..Call::default() }.shown()
 }
 
-/// Whether words begin with the wanted ones, options of the program passed over before the second.
+/// Whether words begin with the wanted ones. Options may stand anywhere and be clustered.
 fn is_begun_by(words: &[Word], wanted: &[String]) -> bool {
     let (Some((program, rest)), Some((name, others))) = (words.split_first(), wanted.split_first()) else {
         return false;
     };
-    if !is_program(&program.shape(), name) {
-        return false;
-    }
-    let fits = |rest: &[Word]| {
-        rest.len() >= others.len()
-            && rest.iter().zip(others).all(|(word, wanted)| may_be(&word.shape(), wanted))
+    let (options, operands): (Vec<&String>, Vec<&String>) =
+        others.iter().partition(|wanted| wanted.len() > 1 && wanted.starts_with('-'));
+    let near = rest.get(..rest.len().min(NEAR)).unwrap_or_default();
+    is_program(&program.shape(), name)
+        && operands_fit(near, &operands, Before::Word)
+        && options.iter().all(|option| has_option(rest, option))
+}
+
+/// How many words after a program its sub-command is looked for in.
+const NEAR: usize = 32;
+
+/// What stands before a word: after an option it may be that option's value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Option,
+    Word,
+}
+
+fn operands_fit(words: &[Word], wanted: &[&String], before: Before) -> bool {
+    let (Some((first, others)), Some((word, rest))) = (wanted.split_first(), words.split_first()) else {
+        return wanted.is_empty();
     };
-    let mut rest = rest;
-    loop {
-        if fits(rest) {
-            return true;
-        }
-        let is_option = |word: &Word| word.may_be_option();
-        match rest {
-            // An option may take the next word as its value.
-            [option, _, after @ ..] if is_option(option) && fits(after) => return true,
-            [option, value, after @ ..] if is_option(option) && !is_option(value) => {
-                rest = if after.is_empty() { rest.get(1..).unwrap_or_default() } else { after };
-                if fits(rest) {
-                    return true;
-                }
-            }
-            [option, after @ ..] if is_option(option) => rest = after,
-            _ => return false,
-        }
-    }
+    (may_be(&word.shape(), first) && operands_fit(rest, others, Before::Word))
+        || (word.may_be_option() && operands_fit(rest, wanted, Before::Option))
+        || (before == Before::Option && operands_fit(rest, wanted, Before::Word))
+}
+
+/// Whether an option is there: as it is written, or its letters in any clusters.
+fn has_option(words: &[Word], wanted: &str) -> bool {
+    let is_short = |text: &str| text.starts_with('-') && !text.starts_with("--");
+    let shapes = || words.iter().map(Word::shape);
+    let has_letter = |letter: char| shapes().any(|shape| is_short(&shape) && shape.contains([letter, '*']));
+    shapes().any(|shape| may_be(&shape, wanted))
+        || (is_short(wanted) && wanted.chars().skip(1).all(has_letter))
 }
 
 /// `/bin/rm` is `rm`, in whatever case a file system may not tell apart.

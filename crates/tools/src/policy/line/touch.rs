@@ -9,6 +9,9 @@ use crate::{
     shell::{Call, Deeds, Refusal, Way, Word, looks},
 };
 
+/// Who goes to more places is not followed: then it is enough that the name stands in the line.
+const PLACES: usize = 16;
+
 /// What a rule for files is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::policy) enum Kind {
@@ -25,7 +28,8 @@ pub(super) struct Wanted<'a> {
 
 /// The word by which a line may reach it.
 pub(super) fn find(text: &str, deeds: &Result<Deeds, Refusal>, wanted: &Wanted<'_>) -> Option<String> {
-    let Ok(deeds) = deeds else {
+    let goes = |deeds: &&Deeds| deeds.calls.iter().filter_map(place).count() <= PLACES;
+    let Some(deeds) = deeds.as_ref().ok().filter(goes) else {
         let part = path::telling_part(wanted.glob)?;
         return text.contains(part).then(|| text.trim().to_owned());
     };

@@ -35,12 +35,7 @@ fn may_name_variable(words: &[Word]) -> bool {
     let is_naming = |word: &Word| match word.literal() {
         Some(text) => matches!(text.as_str(), "-v" | "-R"),
         // A quoted value stays one operand; only one that splits may bring operators along.
-        None => word.pieces.iter().any(|piece| {
-            matches!(
-                piece,
-                crate::shell::Piece::Value { is_quoted: false, .. } | crate::shell::Piece::Pattern('{')
-            )
-        }),
+        None => word.may_split(),
     };
     words.iter().any(is_naming)
 }

@@ -56,8 +56,9 @@ pub(super) fn standing(call: &Call) -> Standing {
     let words = words.get(skipped.count()..).unwrap_or_default();
     let Some((command, rest)) = words.split_first() else { return RUNS };
     let Some(command) = command.literal() else { return RUNS };
-    let options = Options::of(rest);
-    if is_steered(&options, rest) {
+    let rest: Vec<Word> = without_message(&command, rest);
+    let options = Options::of(&rest);
+    if is_steered(&options, &rest) {
         return RUNS;
     }
     match command.as_str() {
@@ -69,6 +70,16 @@ pub(super) fn standing(call: &Call) -> Standing {
         // Also an alias of the user's, which may be a shell command.
         _ => RUNS,
     }
+}
+
+/// What a commit says is no option, whatever it begins with.
+fn without_message(command: &str, words: &[Word]) -> Vec<Word> {
+    let is_flag = |word: &Word| matches!(word.literal().as_deref(), Some("-m" | "-am" | "--message"));
+    let before = [None].into_iter().chain(words.iter().map(Some));
+    let is_message = |(before, word): &(Option<&Word>, &Word)| {
+        before.is_some_and(is_flag) && !word.may_split() && command == "commit"
+    };
+    before.zip(words).filter(|pair| !is_message(pair)).map(|(_, word)| word.clone()).collect()
 }
 
 fn is_in(table: &str, command: &str) -> bool {

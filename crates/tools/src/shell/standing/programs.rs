@@ -40,9 +40,9 @@ const LOOKING: &str = "
 /// compilers with plugins, and whatever loads the file it is given.
 const RUNNING: &str = "
     ack ag agetty ansible ant aoss apk apt apt-get aptitude as ash at ava awk aws az bash bat batcat
-    batch bazel bc brew buck bundle bunx busybox bwrap c++ caffeinate capsh catchsegv cc chroot chrt
+    batch bazel bc brew buck bun bundle bunx busybox bwrap c++ caffeinate capsh catchsegv cc chroot chrt
     clang clang++ clj clojure cmake composer conan conda cpulimit crontab csh ctags ctest curl cypress
-    dash dbus-launch dbus-run-session dc deno dnf doas docker docker-compose dpkg easy_install ed elixir
+    dash dbus-launch dbus-run-session dc deno dnf doas docker docker-compose dotnet dpkg easy_install ed elixir
     elvish emacs emacsclient emerge entr env erl esbuild eslint ex expect fakeroot faketime firejail
     fish flatpak flock ftp g++ gawk gcc gcloud gdb gem gh ghci gmake gpg gpg2 gradle gradlew groovy
     guile gvim hatch helm hyperfine iex info invoke ionice ipython irb jake jasmine java jest joe
@@ -89,10 +89,9 @@ pub(super) fn knowledge(name: &str) -> Knowledge {
         "git" => Knowledge::Git,
         "sed" | "gsed" => Knowledge::Sed,
         "tar" | "bsdtar" | "gtar" => Knowledge::Tar,
-        "npm" | "pnpm" | "yarn" | "bun" => Knowledge::Runner("npm"),
+        "npm" | "pnpm" | "yarn" => Knowledge::Runner("npm"),
         "cargo" => Knowledge::Runner("cargo"),
         "go" => Knowledge::Runner("go"),
-        "dotnet" => Knowledge::Runner("dotnet"),
         _ if is_in(BUILTINS, name) => Knowledge::Builtin,
         _ if is_in(LOOKING, name) => looks(&[]),
         _ if can_run(name) => Knowledge::Runs,

@@ -18,11 +18,15 @@ pub(super) fn standing(call: &Call, runner: &str) -> Standing {
             &["bench", "build", "check", "clippy", "doc", "fmt", "metadata", "run", "test", "tree"],
             is_cargo_option,
         ),
-        "go" => (&["build", "fmt", "list", "test", "version", "vet"], is_go_option),
-        _ => (&["build", "test"], |_| false),
+        _ => (&["build", "fmt", "list", "test", "version", "vet"], is_go_option),
     };
     let is_plain =
         |text: &String| !text.starts_with('-') || is_option(text.split('=').next().unwrap_or_default());
+    // What follows `--` goes to the tool behind the sub-command, and these tools take settings.
+    let passed = rest.get(own.len()..).unwrap_or_default();
+    if matches!(command.as_str(), "clippy" | "fmt") && !passed.iter().all(|text| is_passed_on(text)) {
+        return RUNS;
+    }
     // The script of `npm run` is the sub-command's own name, so options do not come before it.
     if commands.contains(&command.as_str()) && own.iter().all(is_plain) {
         Standing::Acts { least: 2 }
@@ -73,4 +77,8 @@ fn is_go_option(option: &str) -> bool {
         option,
         "-v" | "-race" | "-run" | "-count" | "-short" | "-cover" | "-json" | "-timeout" | "-bench"
     )
+}
+
+fn is_passed_on(text: &str) -> bool {
+    matches!(text, "--" | "-D" | "-W" | "-A" | "--check") || !text.starts_with(['-', '/', '.', '@'])
 }

@@ -26,7 +26,7 @@ const BY_PREFIX: &str = "sudo doas env nice nohup timeout time setsid stdbuf ion
     script screen tmux systemd-run at crontab su runuser pkexec openssl sqlite3 psql mysql gcc pytest jest tcpdump expect m4 dc bc ld.so \
     pre-commit terraform ansible gpg zless bat entr hyperfine perf valgrind taskset numactl fakeroot proxychains rlwrap unbuffer \
     dbus-run-session start-stop-daemon bwrap firejail find sed sort rg tar zip split iconv shuf tree file diff uniq xxd fd base64 install \
-    date hostname cp tee";
+    date hostname cp tee dotnet";
 
 /// The rule sets of the corpus.
 pub fn named(name: &str) -> Policy {
@@ -77,6 +77,11 @@ pub fn named(name: &str) -> Policy {
                 rules(&["Bash(rm *)", "Bash(git push)", "Bash(curl:*)", "Read(.env)", "Edit(secrets/**)"]);
             Policy { mode: Bypass, deny, ..Policy::default() }
         }
+        "forced" => Policy {
+            mode: Bypass,
+            deny: rules(&["Bash(rm -rf *)", "Bash(git push --force *)"]),
+            ..Policy::default()
+        },
         other => panic!("there is no rule set `{other}`"),
     }
 }

@@ -82,7 +82,8 @@ fn table() -> String {
     );
     for depth in 0..3 {
         let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
-        write!(text, "\n## Depth {depth}\n\n| tool | call | effect | {} |\n|---|---|---|", names.join(" | ")).unwrap();
+        write!(text, "\n## Depth {depth}\n\n| tool | call | effect | {} |\n|---|---|---|", names.join(" | "))
+            .unwrap();
         text += &"---|".repeat(MODES.len());
         text.push('\n');
         for (name, shown, input) in calls() {
