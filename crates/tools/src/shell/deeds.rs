@@ -118,26 +118,21 @@ impl Call {
 }
 
 impl Access {
-    /// Whether it opens a file at all: nothing, and one's own output, are none.
+    /// Whether it opens no file that matters: nothing, one's own output, or something to read.
     pub fn is_harmless(&self) -> bool {
         let target = self.target.literal();
         match self.way {
-            // `/dev/tcp/…` is a connection, and a pattern may become one.
-            Way::Read => target.is_none_or(|target| !lexical_dev(&target)) && !self.target_may_be_device(),
-            Way::Write => {
-                matches!(target.as_deref(), Some("/dev/null" | "/dev/stdout" | "/dev/stderr"))
-            }
+            Way::Read => !self.may_connect(),
+            Way::Write => matches!(target.as_deref(), Some("/dev/null" | "/dev/stdout" | "/dev/stderr")),
             Way::Duplicate | Way::Text => true,
         }
     }
 
-    fn target_may_be_device(&self) -> bool {
+    /// Bash opens `/dev/tcp/host/port` by itself, and what is known only when it runs may be that.
+    fn may_connect(&self) -> bool {
         let shape = self.target.shape();
-        self.target.literal().is_none() && (shape.starts_with('*') || lexical_dev(&shape))
+        shape.contains("/tcp")
+            || shape.contains("/udp")
+            || (shape.contains('*') && shape.starts_with(['*', '/']))
     }
-}
-
-fn lexical_dev(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    path.contains("/tcp") || path.contains("/udp")
 }

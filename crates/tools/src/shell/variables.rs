@@ -19,15 +19,13 @@ const HARMLESS: [&str; 13] = [
     "TZ",
 ];
 
-/// Whether a variable is the script's own business. By custom those are in small letters.
+/// Whether a variable is the script's own business. By custom those are in small letters, or one letter.
 pub(super) fn is_private(name: &str) -> bool {
     let is_small = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    name.len() > 1
-        && name.chars().all(is_small)
-        && !name.ends_with("_proxy")
-        && !name.starts_with('_')
-        && !matches!(name, "histchars" | "auto_resume")
-        || name.len() == 1 && name.chars().all(|c| c.is_ascii_alphabetic())
+    let is_heeded =
+        name.starts_with('_') || name.ends_with("_proxy") || matches!(name, "histchars" | "auto_resume");
+    let is_letter = name.len() == 1 && name.chars().all(|c| c.is_ascii_alphabetic());
+    is_letter || (name.len() > 1 && name.chars().all(is_small) && !is_heeded)
 }
 
 /// Whether a program may be given this without another reason to ask.

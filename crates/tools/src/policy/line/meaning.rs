@@ -3,10 +3,15 @@
 //! It looks behind wrappers, absolute paths and quotes, into substitutions, and into the text that shells
 //! and interpreters are given. Where a line is not understood, it is enough that the words occur.
 
+use std::collections::BTreeSet;
+
 use crate::shell::{Call, Deeds, Refusal, Standing, Word, standing, unwrapped};
 
 /// Text that is given to text that is given to text …: further down the words are looked for as they stand.
 const LAYERS: usize = 4;
+
+/// In a wrapper's call with more words it is enough that the wanted ones occur.
+const MANY: usize = 256;
 
 /// The part of a line that begins with the wanted words.
 pub(super) fn find(text: &str, deeds: &Result<Deeds, Refusal>, wanted: &[String]) -> Option<String> {
@@ -37,6 +42,9 @@ fn find_in_call(call: &Call, wanted: &[String], layers: usize) -> Option<String>
     let passes_on = matches!(standing(call), Standing::Runs(_)) || unwrapped(call).is_some();
     if !passes_on {
         return None;
+    }
+    if call.words.len() > MANY {
+        return occur(&call.shown(), wanted).then(|| call.shown());
     }
     // Which of its words begins another command is the wrapper's business: any may.
     let begun = (1..call.words.len()).filter_map(|at| call.words.get(at..));
@@ -82,29 +90,43 @@ fn is_begun_by(words: &[Word], wanted: &[String]) -> bool {
     };
     let (options, operands): (Vec<&String>, Vec<&String>) =
         others.iter().partition(|wanted| wanted.len() > 1 && wanted.starts_with('-'));
-    let near = rest.get(..rest.len().min(NEAR)).unwrap_or_default();
     is_program(&program.shape(), name)
-        && operands_fit(near, &operands, Before::Word)
+        && operands_fit(rest, &operands)
         && options.iter().all(|option| has_option(rest, option))
 }
 
-/// How many words after a program its sub-command is looked for in.
-const NEAR: usize = 32;
-
 /// What stands before a word: after an option it may be that option's value.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Before {
     Option,
     Word,
 }
 
-fn operands_fit(words: &[Word], wanted: &[&String], before: Before) -> bool {
-    let (Some((first, others)), Some((word, rest))) = (wanted.split_first(), words.split_first()) else {
-        return wanted.is_empty();
-    };
-    (may_be(&word.shape(), first) && operands_fit(rest, others, Before::Word))
-        || (word.may_be_option() && operands_fit(rest, wanted, Before::Option))
-        || (before == Before::Option && operands_fit(rest, wanted, Before::Word))
+/// Whether words begin with the wanted ones if options, and perhaps their values, are passed over.
+///
+/// All ways to read the words are followed at the same time, so it takes time linear in their number.
+fn operands_fit(words: &[Word], wanted: &[&String]) -> bool {
+    let mut ways = BTreeSet::from([(0, Before::Word)]);
+    for word in words {
+        if ways.is_empty() {
+            return false;
+        }
+        let mut next = BTreeSet::new();
+        for (found, before) in ways {
+            let Some(first) = wanted.get(found) else { return true };
+            if may_be(&word.shape(), first) {
+                next.insert((found + 1, Before::Word));
+            }
+            if word.may_be_option() {
+                next.insert((found, Before::Option));
+            }
+            if before == Before::Option {
+                next.insert((found, Before::Word));
+            }
+        }
+        ways = next;
+    }
+    ways.iter().any(|(found, _)| *found == wanted.len())
 }
 
 /// Whether an option is there: as it is written, or its letters in any clusters.

@@ -76,7 +76,7 @@ fn compare(line: &str, directory: &Path, case: usize) -> Option<String> {
 
 #[test]
 fn bash_runs_nothing_that_the_grammar_did_not_find() {
-    let cases = std::env::var("ROOFTREE_SHELL_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(500);
+    let cases = std::env::var("ROOFTREE_SHELL_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(300);
     let directory = tempfile::tempdir().unwrap();
     let (mut understood, mut wrong) = (0, Vec::new());
     for case in 0..cases {

@@ -21,7 +21,8 @@ impl Dice {
     }
 }
 
-const PIECES: [&str; 62] = [
+/// Pieces of which shell text is made.
+pub const PIECES: [&str; 62] = [
     "aa",
     "bb",
     "cc",
