@@ -60,7 +60,8 @@ pub(crate) fn asks_for(definition: &AgentDefinition, name: &str) -> bool {
     definition.tools.allow.as_ref().is_some_and(is_named) || definition.source.dialect == Dialect::Daycare
 }
 
-/// The tools a definition's scope lets through. Without a memory there is nothing to remember with.
+/// The tools that a definition's scopes of names and capabilities let through. Without a memory there is
+/// nothing to remember with.
 fn owned(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
     let mut scope = definition.tools.clone();
     if definition.memory.is_none() {
@@ -69,7 +70,7 @@ fn owned(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
     scope
         .deny
         .extend(ON_WISH.iter().filter(|name| !asks_for(definition, name)).map(|name| (*name).to_owned()));
-    tools.scoped(&scope)
+    tools.scoped(&scope).capable(&definition.capabilities)
 }
 
 fn mandated(own: &Toolset, mandate: &Mandate, limits: &Limits) -> Toolset {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, Argument, Kind, flag, number, text},
+    shell,
 };
 use processes::{Processes, Request};
 use teller::Teller;
@@ -78,8 +79,15 @@ impl Tool for Bash {
         Ok(Value::Object(input))
     }
 
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::Destructive
+    /// Conservative: a line that is not surely harmless may do anything. Who stays in the background
+    /// outlives the question whether it may.
+    fn effect(&self, input: &Value) -> Effect {
+        let is_waited_for = !flag(input, "run_in_background");
+        if is_waited_for && shell::only_looks(text(input, "command")) {
+            Effect::ReadOnly
+        } else {
+            Effect::Destructive
+        }
     }
 
     fn title(&self, input: &Value) -> String {

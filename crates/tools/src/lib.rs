@@ -21,6 +21,7 @@ mod place;
 pub mod policy;
 mod read;
 mod semantic_search;
+pub mod shell;
 mod task_stop;
 mod text_file;
 mod todo_write;
@@ -34,7 +35,7 @@ mod write;
 
 pub use bash::processes::{ProcessEvent, Processes};
 pub use builtin::{builtin, builtin_with};
-pub use policy::{Judged, Policy, Rule, Verdict};
+pub use policy::{Derivation, Judged, Policy, Rule, Verdict};
 pub use semantic_search::{Embedder, SemanticSearch};
 pub use tool::{Tool, ToolContext, ToolOutput};
 pub use toolset::Toolset;

@@ -1,19 +1,28 @@
 //! Rules, modes and effects → allow, ask or deny, with the reason in words.
 //!
-//! Order: deny rules, plan mode, ask rules, allow rules, mode × effect, ask. A path is judged by where its
-//! links lead, so a link in the working directory is no way out of it; what is denied is denied
-//! under both names. The full policy (grammar of shell commands, path grants) extends this
-//! file, not its callers.
+//! The layers are asked in the order of [`Layer`], and the first that has something to say decides;
+//! `judge` and `explain` are one walk through them. A path is judged by where its links lead, so a link in
+//! the working directory is no way out of it; what is denied is denied under both names.
 
-mod command;
+mod call;
+mod derivation;
+mod domain;
 mod granting;
+pub mod import;
+mod line;
+mod narrow;
 mod path;
 mod rule;
-
-use std::path::Path;
+mod wording;
 
 use rooftree_protocol::{Effect, PermissionMode};
 
+use call::{Beyond, Facts, Family, Hit, family};
+use line::{Cover, Line, Uncovered};
+use wording::{name_of, weakest_mode_for, words_for};
+
+pub use call::Judged;
+pub use derivation::{Derivation, Layer, Step};
 pub use rule::Rule;
 
 /// What a policy says about one call.
@@ -40,116 +49,159 @@ pub struct Policy {
     pub deny: Vec<Rule>,
 }
 
-/// What is to be judged.
-#[derive(Clone, Copy, Debug)]
-pub struct Judged<'a> {
-    /// Canonical tool name.
-    pub tool: &'a str,
-    /// The path or command, if the tool has one.
-    pub subject: Option<&'a str>,
-    /// What the call does to the world.
-    pub effect: Effect,
-    /// Where relative paths start, in the subject and in rules.
-    pub cwd: &'a Path,
-}
-
 impl Policy {
     /// Judges one call. Reads links, nothing else.
     pub fn judge(&self, judged: &Judged<'_>) -> Verdict {
-        match rule::followed(judged) {
-            None => self.judge_as_written(judged),
-            Some((subject, cwd)) => self.denial(judged).unwrap_or_else(|| {
-                self.judge_as_written(&Judged { subject: Some(&subject), cwd: &cwd, ..*judged })
-            }),
-        }
+        self.explain(judged).verdict
     }
 
-    fn denial(&self, judged: &Judged<'_>) -> Option<Verdict> {
-        let rule = self.deny.iter().find(|rule| rule.denies(judged))?;
-        Some(Verdict::Deny(format!("the deny rule `{rule}` refuses it, in every mode")))
-    }
-
-    fn judge_as_written(&self, judged: &Judged<'_>) -> Verdict {
-        if let Some(denial) = self.denial(judged) {
-            return denial;
+    /// Judges one call and tells how.
+    pub fn explain(&self, judged: &Judged<'_>) -> Derivation {
+        let facts = Facts::of(judged);
+        let mut walk = Walk { policy: self, facts: &facts, effect: facts.effect(), uncovered: None };
+        let mut steps = Vec::with_capacity(7);
+        let layers = [Layer::Deny, Layer::Plan, Layer::Ask, Layer::Grants, Layer::Allow, Layer::Mode];
+        for layer in layers {
+            let verdict = walk.ask(layer);
+            let uncovered = walk.uncovered.as_ref().filter(|_| layer == Layer::Allow);
+            let uncovered = uncovered.map(|uncovered| (uncovered.part.clone(), uncovered.why));
+            let is_deciding = verdict.is_some();
+            steps.push(Step { layer, rules: self.rules_of(layer), is_deciding, uncovered });
+            if let Some(verdict) = verdict {
+                return Derivation { mode: self.mode, effect: walk.effect, steps, verdict };
+            }
         }
-        let effect = effect_here(judged);
-        // Invariant: in plan mode nothing is changed, whatever else is allowed.
-        if self.mode == PermissionMode::Plan && effect != Effect::ReadOnly {
-            return Verdict::Deny(format!("plan mode only looks, and this {}", words_for(effect)));
-        }
-        if let Some(rule) = self.ask.iter().find(|rule| rule.denies(judged)) {
-            return Verdict::Ask(format!("the ask rule `{rule}` wants somebody to be asked"));
-        }
-        if let Some(rule) = self.allow.iter().find(|rule| rule.allows(judged)) {
-            return Verdict::Allow(format!("the rule `{rule}` allows it"));
-        }
-        if self.mode.permits(effect) {
-            return Verdict::Allow(self.why_permitted(effect));
-        }
-        Verdict::Ask(self.why_asked(judged, effect))
+        steps.push(Step { layer: Layer::Person, rules: 0, is_deciding: true, uncovered: None });
+        let verdict = Verdict::Ask(walk.why_asked());
+        Derivation { mode: self.mode, effect: walk.effect, steps, verdict }
     }
 
     /// The narrowest rule that would allow this call the next time.
     pub fn suggested_rule(judged: &Judged<'_>) -> Rule {
-        match rule::followed(judged) {
-            None => Rule::exactly(judged),
-            Some((subject, cwd)) => Rule::exactly(&Judged { subject: Some(&subject), cwd: &cwd, ..*judged }),
+        Facts::of(judged).exact_rule()
+    }
+
+    fn rules_of(&self, layer: Layer) -> usize {
+        match layer {
+            Layer::Deny => self.deny.len(),
+            Layer::Ask => self.ask.len(),
+            Layer::Grants => self.allow.iter().filter(|rule| is_grant(rule)).count(),
+            Layer::Allow => self.allow.iter().filter(|rule| !is_grant(rule)).count(),
+            Layer::Plan | Layer::Mode | Layer::Person => 0,
+        }
+    }
+}
+
+/// Whether a rule that allows is about paths or hosts.
+fn is_grant(rule: &Rule) -> bool {
+    rule.subject.is_some() && matches!(family(&rule.tool), Family::Path | Family::Address)
+}
+
+/// One call on its way through the layers.
+struct Walk<'a> {
+    policy: &'a Policy,
+    facts: &'a Facts<'a>,
+    effect: Effect,
+    /// Why the rules do not allow a command line.
+    uncovered: Option<Uncovered>,
+}
+
+impl Walk<'_> {
+    /// What a layer says; none if the next one is to be asked.
+    fn ask(&mut self, layer: Layer) -> Option<Verdict> {
+        let Policy { mode, allow, ask, deny } = self.policy;
+        match layer {
+            Layer::Deny => {
+                let Hit { rule, part } = self.facts.denied_by(deny)?;
+                Some(Verdict::Deny(format!("the deny rule `{rule}` refuses {}, in every mode", what(part))))
+            }
+            // Invariant: in plan mode nothing is changed, whatever else is allowed.
+            Layer::Plan if *mode == PermissionMode::Plan && self.effect != Effect::ReadOnly => {
+                Some(Verdict::Deny(format!("plan mode only looks, and this {}", words_for(self.effect))))
+            }
+            Layer::Ask => {
+                let Hit { rule, part } = self.facts.denied_by(ask)?;
+                Some(Verdict::Ask(format!(
+                    "the ask rule `{rule}` wants somebody to be asked about {}",
+                    what(part)
+                )))
+            }
+            Layer::Grants => self.allowed_by(allow.iter().filter(|rule| is_grant(rule))),
+            Layer::Allow => match &self.facts.line {
+                Some(line) => self.allowed_line(line),
+                None => self.allowed_by(allow.iter().filter(|rule| !is_grant(rule))),
+            },
+            Layer::Mode => mode.permits(self.effect).then(|| Verdict::Allow(self.why_permitted())),
+            Layer::Plan | Layer::Person => None,
         }
     }
 
-    fn why_permitted(&self, effect: Effect) -> String {
-        if effect == Effect::ReadOnly {
+    fn allowed_by<'p>(&self, mut rules: impl Iterator<Item = &'p Rule>) -> Option<Verdict> {
+        let rule = rules.find(|rule| self.facts.is_allowed_by(rule))?;
+        Some(Verdict::Allow(format!("the rule `{rule}` allows it")))
+    }
+
+    /// A line's commands are judged by rules for commands, the files it writes as if by Write.
+    fn allowed_line(&mut self, line: &Line<'_>) -> Option<Verdict> {
+        let tool = self.facts.real().tool;
+        let rules = self.policy.allow.iter().filter(|rule| rule.concerns(tool, rule::Care::Allowing));
+        let rules: Vec<(&Rule, &str)> =
+            rules.map(|rule| (rule, rule.subject.as_deref().unwrap_or("*"))).collect();
+        match line.cover(&rules, |path| self.may_write(path)) {
+            Ok(Cover::Rule(rule)) => Some(Verdict::Allow(format!("the rule `{rule}` allows it"))),
+            Ok(Cover::Files) => {
+                Some(Verdict::Allow("it only looks, and what it writes is allowed".to_owned()))
+            }
+            Err(uncovered) => {
+                self.uncovered = Some(uncovered).filter(|_| !rules.is_empty());
+                None
+            }
+        }
+    }
+
+    fn may_write(&self, path: &str) -> bool {
+        let real = self.facts.real();
+        let write = Judged {
+            tool: "Write",
+            subject: Some(path),
+            input: None,
+            effect: Effect::LocalMutation,
+            cwd: real.cwd,
+        };
+        matches!(self.policy.judge(&write), Verdict::Allow(_))
+    }
+
+    fn why_permitted(&self) -> String {
+        if self.effect == Effect::ReadOnly {
             return "it only looks".to_owned();
         }
-        format!("mode `{}` allows what {}", name_of(self.mode), words_for(effect))
+        format!("mode `{}` allows what {}", name_of(self.policy.mode), words_for(self.effect))
     }
 
-    fn why_asked(&self, judged: &Judged<'_>, effect: Effect) -> String {
-        let rule = Self::suggested_rule(judged).to_string().replace('\'', r"'\''");
+    fn why_asked(&self) -> String {
+        let rule = self.facts.exact_rule().to_string().replace('\'', r"'\''");
+        let does = match self.facts.beyond() {
+            Some(Beyond::Outside) => "changes files outside the working directory",
+            Some(Beyond::Obeyed) => "changes files that other programs obey",
+            None => words_for(self.effect),
+        };
+        let uncovered = match &self.uncovered {
+            Some(Uncovered { part: Some(part), why }) => format!(" (`{part}`: {why})"),
+            Some(Uncovered { part: None, why }) => format!(" ({why})"),
+            None => String::new(),
+        };
         format!(
-            "{} {} and mode `{}` asks about that; --allow '{rule}' or --permission-mode {} would allow it",
-            judged.tool,
-            if effect == judged.effect {
-                words_for(effect)
-            } else {
-                "changes files outside the working directory"
-            },
-            name_of(self.mode),
-            name_of(weakest_mode_for(effect)),
+            "{} {does} and mode `{}` asks about that{uncovered}; --allow '{rule}' or --permission-mode {} would \
+             allow it",
+            self.facts.real().tool,
+            name_of(self.policy.mode),
+            name_of(weakest_mode_for(self.effect)),
         )
     }
 }
 
-/// A tool says what it does to files; where those are decides how much that is trusted.
-fn effect_here(judged: &Judged<'_>) -> Effect {
-    let is_outside = judged.subject.is_some_and(|subject| rule::is_outside(judged.tool, subject, judged.cwd));
-    if judged.effect == Effect::LocalMutation && is_outside { Effect::Destructive } else { judged.effect }
-}
-
-fn words_for(effect: Effect) -> &'static str {
-    match effect {
-        Effect::ReadOnly => "only looks",
-        Effect::LocalMutation => "changes files",
-        Effect::Destructive => "may run or destroy anything",
-        Effect::RemoteAction => "acts on something elsewhere",
-    }
-}
-
-fn name_of(mode: PermissionMode) -> &'static str {
-    match mode {
-        PermissionMode::Plan => "plan",
-        PermissionMode::Ask => "ask",
-        PermissionMode::AcceptEdits => "accept-edits",
-        PermissionMode::Auto => "auto",
-        PermissionMode::Bypass => "bypass",
-    }
-}
-
-/// The mode with the least trust that would not ask.
-fn weakest_mode_for(effect: Effect) -> PermissionMode {
-    let modes = [PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Auto];
-    modes.into_iter().find(|mode| mode.permits(effect)).unwrap_or(PermissionMode::Bypass)
+fn what(part: Option<String>) -> String {
+    part.map_or_else(|| "it".to_owned(), |part| format!("`{part}`"))
 }
 
 #[cfg(test)]

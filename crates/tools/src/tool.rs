@@ -42,6 +42,12 @@ pub trait Tool: Send + Sync {
     /// Its family.
     fn kind(&self) -> ToolKind;
 
+    /// What it can do at all, for definitions that allow or deny that: `file.read`, `net`. Nothing said
+    /// counts as `unknown`, which a list allows only if it says so. The built-in tools are in a table.
+    fn capabilities(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Whether it must know who calls; only tools of the runtime can tell.
     fn needs_caller(&self) -> bool {
         self.kind() == ToolKind::Delegate

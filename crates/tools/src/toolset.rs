@@ -1,5 +1,7 @@
 //! The tools one agent may use after scoping; look-up by any name to the canonical one.
 
+mod capability;
+
 use std::sync::Arc;
 
 use globset::Glob;
@@ -31,6 +33,12 @@ impl Toolset {
     pub fn scoped(&self, scope: &Scope) -> Self {
         let kept = self.tools.iter().filter(|tool| is_in_scope(tool.as_ref(), scope)).cloned();
         Self { tools: kept.collect() }
+    }
+
+    /// This set without the tools that can do what a scope of capabilities does not let through.
+    pub fn capable(&self, capabilities: &Scope) -> Self {
+        let kept = self.tools.iter().filter(|tool| capability::is_in_scope(tool.as_ref(), capabilities));
+        Self { tools: kept.cloned().collect() }
     }
 
     /// Finds a tool by canonical name or alias, without case.
@@ -65,13 +73,14 @@ impl Toolset {
 
 /// Invariant: an allow list that is absent allows all, one that is empty allows none.
 fn is_in_scope(tool: &dyn Tool, scope: &Scope) -> bool {
-    let matches = |glob: &String| names_tool(glob, tool);
-    scope.allow.as_ref().is_none_or(|allow| allow.iter().any(matches)) && !scope.deny.iter().any(matches)
+    let allows = |glob: &String| names_tool(glob, tool);
+    let denies = |glob: &String| may_name_tool(glob, tool);
+    scope.allow.as_ref().is_none_or(|allow| allow.iter().any(allows)) && !scope.deny.iter().any(denies)
 }
 
 /// Whether a scope lets this name through.
 pub fn is_named(scope: &Scope, name: &str) -> bool {
-    let matches = |glob: &String| is_match(glob, &name.to_lowercase());
+    let matches = |glob: &String| is_match(glob, &name.to_ascii_lowercase());
     scope.allow.as_ref().is_none_or(|allow| allow.iter().any(matches)) && !scope.deny.iter().any(matches)
 }
 
@@ -82,17 +91,24 @@ pub fn is_listed(scope: &Scope, name: &str) -> bool {
 
 /// Most scopes are plain names, and there are as many as tools: compiling each would cost a
 /// sub-agent's start ten times what all the rest of it does.
-fn is_match(glob: &str, name: &str) -> bool {
+///
+/// Only the case of plain letters is forgiven: others look like them and are not.
+pub(crate) fn is_match(glob: &str, name: &str) -> bool {
     if !glob.contains(['*', '?', '[', ']', '{', '}', '\\']) {
-        return glob.to_lowercase() == name;
+        return glob.eq_ignore_ascii_case(name);
     }
-    Glob::new(&glob.to_lowercase()).is_ok_and(|glob| glob.compile_matcher().is_match(name))
+    Glob::new(&glob.to_ascii_lowercase()).is_ok_and(|glob| glob.compile_matcher().is_match(name))
 }
 
 /// Whether a glob, or an alias written plainly, means this tool.
 fn names_tool(glob: &str, tool: &dyn Tool) -> bool {
-    is_match(glob, &tool.spec().name.to_lowercase())
+    is_match(glob, &tool.spec().name.to_ascii_lowercase())
         || tool.aliases().iter().any(|alias| alias.eq_ignore_ascii_case(glob))
+}
+
+/// Whether a glob that takes away may mean this tool under any of its names.
+fn may_name_tool(glob: &str, tool: &dyn Tool) -> bool {
+    names_tool(glob, tool) || tool.aliases().iter().any(|alias| is_match(glob, &alias.to_ascii_lowercase()))
 }
 
 #[cfg(test)]

@@ -111,7 +111,8 @@ fn list(
             let settings = settings::load(environment)?;
             let minds = Arc::new(Minds::of(environment, &settings)?);
             let household = Household::find(environment, &settings, &minds, None)?;
-            tools.scoped(&household.definitions.find(name)?.tools)
+            let definition = household.definitions.find(name)?;
+            tools.scoped(&definition.tools).capable(&definition.capabilities)
         }
         None => tools.clone(),
     };

@@ -38,8 +38,13 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
     };
     let (effect, repeat, title) = (tool.effect(&input), tool.repeat(&input), tool.title(&input));
     let subject = tool.subject(&input);
-    let judged =
-        Judged { tool: &tool.spec().name, subject: subject.as_deref(), effect, cwd: &agent.session.cwd };
+    let judged = Judged {
+        tool: &tool.spec().name,
+        subject: subject.as_deref(),
+        input: Some(&input),
+        effect,
+        cwd: &agent.session.cwd,
+    };
     let verdict = match tool.wants(&input) {
         Some(rule) => wanted(agent, &rule),
         None => agent.policy.judge(&judged),

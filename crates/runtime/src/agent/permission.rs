@@ -194,6 +194,7 @@ fn suggested_rule(agent: &Agent, one: &Prepared) -> Suggested {
     let rule = Policy::suggested_rule(&Judged {
         tool,
         subject: subject.as_deref(),
+        input: Some(&one.input),
         effect: one.effect,
         cwd: &agent.session.cwd,
     });

@@ -61,7 +61,7 @@ fn rules(policy: &Policy, which: impl Fn(&Policy) -> &Vec<rooftree_tools::Rule>)
 
 /// Invariant: without rights of its own, an agent has no tool that the one who asks lacks.
 fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec<String> {
-    let defined = caller.world.options.tools.scoped(&definition.tools);
+    let defined = caller.world.options.tools.scoped(&definition.tools).capable(&definition.capabilities);
     let held = caller.kit.toolset.names();
     // Its memory is its own: nobody above has it, and nobody above lacks it.
     let remembers = |name: &str| definition.memory.is_some() && name.starts_with("Memory");

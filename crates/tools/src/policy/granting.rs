@@ -2,15 +2,19 @@
 
 use rooftree_protocol::{PermissionMode, ToolKind};
 
-use super::{Policy, Rule};
+use super::{Policy, Rule, rule::Care};
 use crate::{Toolset, toolset::Found};
 
 impl Policy {
     /// Whether all that a rule allows is allowed by this policy without asking. Errs towards no.
     pub fn grants(&self, rule: &Rule, tools: &Toolset) -> bool {
         let Found::Tool(tool) = tools.find(&rule.tool) else { return false };
-        let is_about_it =
-            |other: &Rule| other.tool.contains('*') || other.tool.eq_ignore_ascii_case(&rule.tool);
+        let name = tool.spec().name.as_str();
+        // A command can read and write, so rules about files are about it too.
+        let is_about_files = |other: &Rule| other.is_about_reading() || other.is_about_writing();
+        let is_about_it = |other: &Rule| {
+            other.concerns(name, Care::Denying) || (tool.kind() == ToolKind::Execute && is_about_files(other))
+        };
         if self.deny.iter().chain(&self.ask).any(is_about_it) || self.mode == PermissionMode::Plan {
             return false;
         }

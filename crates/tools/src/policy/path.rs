@@ -3,21 +3,69 @@
 //! Both sides are made absolute and freed of `.` and `..` first, so that
 //! `src/../../etc/passwd` is not below `src`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, escape};
+use globset::{GlobBuilder, GlobMatcher, escape};
 
 use crate::lexical::lexical;
 
-/// Whether a path is one a rule's glob names.
-pub(super) fn is_matched_by(subject: &str, rule: &str, cwd: &Path) -> bool {
-    matches(&lexical(&cwd.join(subject)), &absolute_glob(rule, cwd))
+/// Characters that mean something in a glob.
+const MEANING: [char; 8] = ['*', '?', '[', ']', '{', '}', '\\', '!'];
+
+/// The paths that a rule names, seen from a directory. Made once and compared often.
+pub(super) struct Places {
+    glob: String,
+    named: Pattern,
+    /// What is above everything named: a directory whose whole content is denied is denied itself.
+    held: Option<Pattern>,
 }
 
-/// Whether a path, or a directory above it, is one a rule's glob names.
-pub(super) fn is_at_or_below(subject: &str, rule: &str, cwd: &Path) -> bool {
-    let glob = absolute_glob(rule, cwd);
-    lexical(&cwd.join(subject)).ancestors().any(|path| matches(path, &glob))
+/// Most rules are plain paths, which need no compiling.
+enum Pattern {
+    Plain(PathBuf),
+    Glob(Box<GlobMatcher>),
+}
+
+impl Places {
+    pub fn of(rule: &str, cwd: &Path) -> Self {
+        let glob = absolute_glob(rule, cwd);
+        let held = glob.strip_suffix("/**").map(Pattern::of);
+        Self { named: Pattern::of(&glob), held, glob }
+    }
+
+    /// Whether a path, or a directory above it, is named. A `*` in the path may stand for anything.
+    pub fn may_hold(&self, subject: &str, from: &Path) -> bool {
+        let path = lexical(&from.join(subject));
+        let is_named =
+            |path: &Path| self.named.is(path) || self.held.as_ref().is_some_and(|held| held.is(path));
+        path.ancestors().any(is_named)
+            || (subject.contains('*') && Pattern::of(&path.to_string_lossy()).is(Path::new(&self.glob)))
+    }
+}
+
+impl Pattern {
+    /// A glob that cannot be read matches nothing but itself.
+    fn of(glob: &str) -> Self {
+        let plain = || Self::Plain(PathBuf::from(glob));
+        if !glob.contains(MEANING) {
+            return plain();
+        }
+        let built = GlobBuilder::new(glob).literal_separator(true).build();
+        built.map_or_else(|_| plain(), |glob| Self::Glob(Box::new(glob.compile_matcher())))
+    }
+
+    fn is(&self, path: &Path) -> bool {
+        match self {
+            Self::Plain(plain) => plain == path,
+            Self::Glob(glob) => glob.is_match(path),
+        }
+    }
+}
+
+/// Whether a path is one a rule's glob names.
+pub(super) fn is_matched_by(subject: &str, rule: &str, cwd: &Path) -> bool {
+    // Whose home is meant is not known here: such a rule denies, and never allows.
+    !rule.starts_with('~') && Pattern::of(&absolute_glob(rule, cwd)).is(&lexical(&cwd.join(subject)))
 }
 
 /// Whether a path is a directory or below it.
@@ -32,19 +80,18 @@ pub(super) fn literal(subject: &str, cwd: &Path) -> String {
     if shown.as_os_str().is_empty() { ".".to_owned() } else { escape(&shown.to_string_lossy()) }
 }
 
-fn absolute_glob(rule: &str, cwd: &Path) -> String {
-    let full = if rule.starts_with('/') {
-        rule.to_owned()
-    } else {
-        format!("{}/{rule}", escape(&cwd.to_string_lossy()))
-    };
-    lexical(Path::new(&full)).to_string_lossy().into_owned()
+/// The longest part of a glob that is a name as it stands.
+pub(super) fn telling_part(glob: &str) -> Option<&str> {
+    let parts = glob.split(['/', '*', '?', '[', ']', '{', '}', ',', '~']);
+    parts.filter(|part| !matches!(*part, "" | "." | "..")).max_by_key(|part| part.len())
 }
 
-/// A glob that cannot be read matches nothing but itself.
-fn matches(path: &Path, glob: &str) -> bool {
-    match GlobBuilder::new(glob).literal_separator(true).build() {
-        Ok(glob) => glob.compile_matcher().is_match(path),
-        Err(_) => path == Path::new(glob),
-    }
+/// In whoever's home directory: there is none to ask for here.
+fn absolute_glob(rule: &str, cwd: &Path) -> String {
+    let full = match rule.strip_prefix("~/") {
+        Some(rest) => format!("/**/{rest}"),
+        None if rule.starts_with('/') => rule.to_owned(),
+        None => format!("{}/{rule}", escape(&cwd.to_string_lossy())),
+    };
+    lexical(Path::new(&full)).to_string_lossy().into_owned()
 }

@@ -1,47 +1,34 @@
-//! One rule, `Tool` or `Tool(subject)`: how it is written and what it matches.
+//! One rule, `Tool` or `Tool(subject)`: how it is written and which tools it is about.
+//!
+//! Normal form: what other programs write as `read:/path`, `write:/path`, `net:host` or `Agent(name)` becomes
+//! `Read(/path)`, `Write(/path)`, `WebFetch(domain:host)` and `Task(name)` when it is read, and is printed so.
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    str::FromStr,
-};
+use std::{fmt, str::FromStr};
 
 use globset::Glob;
 use rooftree_protocol::{ErrorCode, Problem};
 
-use super::{Judged, command, path};
-use crate::{Toolset, lexical::lexical, place, toolset::Found};
+use crate::{Toolset, toolset::Found};
 
-/// Tools whose subject is a path; a rule's subject is then a glob over paths.
-pub(crate) const PATH_TOOLS: [&str; 10] = [
-    "Read",
-    "Write",
-    "Edit",
-    "ApplyDiff",
-    "Delete",
-    "NotebookEdit",
-    "List",
-    "Glob",
-    "Grep",
-    "SemanticSearch",
-];
+/// Tools that change files. A rule for `Edit`, or for `Write` with a path, is about all of them.
+const EDITING: [&str; 4] = ["Write", "Edit", "ApplyDiff", "NotebookEdit"];
 
-/// Tools whose subject is a shell command.
-pub(crate) const COMMAND_TOOLS: [&str; 1] = ["Bash"];
+/// Tools that read files. A rule for `Read` is about all of them.
+const READING: [&str; 5] = ["Read", "Grep", "Glob", "List", "SemanticSearch"];
 
 /// `Tool` or `Tool(subject)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Canonical tool name, or a glob over names such as `*`. Compared without case.
     pub tool: String,
-    /// What the call's subject must match: a glob over paths, or a command, or the words
-    /// a command begins with followed by `*`.
+    /// What the call's subject must match: a glob over paths, a command or the words a command
+    /// begins with followed by `*`, a domain, or a glob over names.
     pub subject: Option<String>,
 }
 
 /// Which way an error of matching must fall.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Care {
+pub(super) enum Care {
     /// Match only what was surely meant.
     Allowing,
     /// Match all that may have been meant.
@@ -52,6 +39,9 @@ impl Rule {
     /// Reads a rule as people write it.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         let text = text.trim();
+        if let Some(grant) = grant(text) {
+            return Ok(grant);
+        }
         let (tool, subject) = match text.split_once('(') {
             None => (text, None),
             Some((tool, rest)) => {
@@ -60,20 +50,22 @@ impl Rule {
                 (tool.trim_end(), Some(subject.trim()))
             }
         };
-        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '*' | '.' | ':');
+        // Letters that only look like those of a tool's name would make a rule that never matches.
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*' | '.' | ':' | '/');
         if tool.is_empty() || !tool.chars().all(is_plain) {
             return Err(malformed(text, "it does not begin with the name of a tool"));
         }
         if subject == Some("") {
             return Err(malformed(text, "there is nothing between its parentheses"));
         }
+        let tool = if tool.eq_ignore_ascii_case("Agent") { "Task" } else { tool };
         Ok(Self { tool: tool.to_owned(), subject: subject.map(str::to_owned) })
     }
 
     /// The same rule under the tool's canonical name. A tool nobody knows is an error: a deny
     /// rule that matches nothing would be a promise nobody keeps.
     pub fn resolved(self, tools: &Toolset) -> Result<Self, Problem> {
-        if self.tool.contains('*') {
+        if self.tool.contains('*') || self.tool.starts_with("mcp__") {
             return Ok(self);
         }
         match tools.find(&self.tool) {
@@ -85,40 +77,27 @@ impl Rule {
         }
     }
 
-    /// The rule that matches this call and as little else as possible.
-    pub(super) fn exactly(judged: &Judged<'_>) -> Self {
-        let subject = judged.subject.map(|subject| match family(judged.tool) {
-            Family::Command => command::literal(subject),
-            Family::Path => path::literal(subject, judged.cwd),
-            Family::Word => globset::escape(subject),
-        });
-        Self { tool: judged.tool.to_owned(), subject: subject.filter(|subject| !subject.is_empty()) }
-    }
-
-    /// Whether it surely means this call.
-    pub(super) fn allows(&self, judged: &Judged<'_>) -> bool {
-        self.matches(judged, Care::Allowing)
-    }
-
-    /// Whether it may mean this call.
-    pub(super) fn denies(&self, judged: &Judged<'_>) -> bool {
-        self.matches(judged, Care::Denying)
-    }
-
-    fn matches(&self, judged: &Judged<'_>, care: Care) -> bool {
-        if !is_glob_match(&self.tool.to_lowercase(), &judged.tool.to_lowercase()) {
-            return false;
-        }
-        let (Some(rule), Some(subject)) = (&self.subject, judged.subject) else {
-            return self.subject.is_none();
+    /// Whether it is about this tool.
+    pub(super) fn concerns(&self, tool: &str, care: Care) -> bool {
+        let is_server = || {
+            let server = self.tool.strip_prefix("mcp__").filter(|rest| !rest.contains("__"));
+            server.is_some() && starts_with(tool, &format!("{}__", self.tool))
         };
-        match (family(judged.tool), care) {
-            (Family::Command, Care::Allowing) => command::is_allowed_by(subject, rule),
-            (Family::Command, Care::Denying) => command::is_denied_by(subject, rule),
-            (Family::Path, Care::Allowing) => path::is_matched_by(subject, rule, judged.cwd),
-            (Family::Path, Care::Denying) => path::is_at_or_below(subject, rule, judged.cwd),
-            (Family::Word, _) => is_glob_match(rule, subject),
-        }
+        is_glob_match(&self.tool.to_ascii_lowercase(), &tool.to_ascii_lowercase())
+            || is_server()
+            || (self.is_about_writing() && is_editing(tool, care))
+            || (self.is_about_reading() && is_in(&READING, tool))
+    }
+
+    /// Whether it covers everything that changes files.
+    pub(super) fn is_about_writing(&self) -> bool {
+        self.tool.eq_ignore_ascii_case("Edit")
+            || (self.tool.eq_ignore_ascii_case("Write") && self.subject.is_some())
+    }
+
+    /// Whether it covers everything that reads files.
+    pub(super) fn is_about_reading(&self) -> bool {
+        self.tool.eq_ignore_ascii_case("Read")
     }
 }
 
@@ -139,40 +118,36 @@ impl FromStr for Rule {
     }
 }
 
-/// Whether a tool's path leads out of a directory. Commands and other subjects lead nowhere.
-pub(super) fn is_outside(tool: &str, subject: &str, directory: &Path) -> bool {
-    matches!(family(tool), Family::Path) && !path::is_below(subject, directory)
+/// `read:/path`, `write:/path`, `net:host`.
+fn grant(text: &str) -> Option<Rule> {
+    let (kind, rest) = text.split_once(':')?;
+    let (tool, subject) = match kind {
+        "read" | "write" if !rest.starts_with(['/', '~', '.']) => return None,
+        "read" => ("Read", rest.to_owned()),
+        "write" => ("Write", rest.to_owned()),
+        "net" if !rest.is_empty() => ("WebFetch", format!("domain:{rest}")),
+        _ => return None,
+    };
+    Some(Rule { tool: tool.to_owned(), subject: Some(subject) })
 }
 
-/// The same path and directory behind all links, if that differs from how they are written.
-pub(super) fn followed(judged: &Judged<'_>) -> Option<(String, PathBuf)> {
-    let subject = judged.subject.filter(|_| matches!(family(judged.tool), Family::Path))?;
-    let (cwd, written) = (place::real(judged.cwd), lexical(&judged.cwd.join(subject)));
-    // Deleting a link takes the link away, not what it leads to.
-    let real = if judged.tool == "Delete" { place::unlinked(&written) } else { place::real(&written) };
-    (real != written).then(|| (real.to_string_lossy().into_owned(), cwd))
+/// Deleting is changing when that is denied, and more than changing when it is allowed.
+fn is_editing(tool: &str, care: Care) -> bool {
+    is_in(&EDITING, tool) || (care == Care::Denying && tool.eq_ignore_ascii_case("Delete"))
 }
 
-/// How the subject of a tool is compared.
-enum Family {
-    Command,
-    Path,
-    Word,
+fn is_in(names: &[&str], tool: &str) -> bool {
+    names.iter().any(|name| name.eq_ignore_ascii_case(tool))
 }
 
-fn family(tool: &str) -> Family {
-    let is_in = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(tool));
-    if is_in(&COMMAND_TOOLS) {
-        Family::Command
-    } else if is_in(&PATH_TOOLS) {
-        Family::Path
-    } else {
-        Family::Word
-    }
+fn starts_with(tool: &str, start: &str) -> bool {
+    tool.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
 }
 
-fn is_glob_match(glob: &str, text: &str) -> bool {
-    glob == text || Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(text))
+/// Most rules are plain names: compiling each would cost a call more than all else.
+pub(super) fn is_glob_match(glob: &str, text: &str) -> bool {
+    let is_plain = !glob.contains(['*', '?', '[', ']', '{', '}', '\\']);
+    glob == text || (!is_plain && Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(text)))
 }
 
 fn malformed(text: &str, why: &str) -> Problem {

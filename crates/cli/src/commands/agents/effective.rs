@@ -72,7 +72,7 @@ pub fn of(here: &Here, definition: &AgentDefinition) -> Effective {
 
 /// Whom it may ask: nobody, if it has no tool to ask with.
 fn asks(definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> {
-    if !tools().scoped(&definition.tools).names().contains(&"Task") {
+    if !tools().scoped(&definition.tools).capable(&definition.capabilities).names().contains(&"Task") {
         return Vec::new();
     }
     peers(definition, definitions).iter().map(|peer| peer.name.clone()).collect()
@@ -88,7 +88,7 @@ fn unenforced(here: &Here, definition: &AgentDefinition) -> Vec<String> {
     let written = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect();
     let rules = Rules { allow: written(&here.settings.allow), deny: written(&here.settings.deny) };
     let workplace = Workplace { mode, rules, ..Workplace::default() };
-    model.provider.unenforced(&tools().scoped(&definition.tools).names(), &workplace)
+    model.provider.unenforced(&tools().scoped(&definition.tools).capable(&definition.capabilities).names(), &workplace)
 }
 
 fn sourced(value: impl ToString, from: &str) -> Sourced {
@@ -138,6 +138,9 @@ fn judged(tool: &Arc<dyn Tool>, definition: &AgentDefinition) -> Judged {
     let scope = &definition.tools;
     if definition.memory.is_none() && name.starts_with("Memory") {
         return Judged { tool: name, has: false, because: "it has no `memory`".to_owned() };
+    }
+    if Toolset::new([tool.clone()]).capable(&definition.capabilities).names().is_empty() {
+        return Judged { tool: name, has: false, because: "its capabilities do not allow that".to_owned() };
     }
     let (has, because) = match (scope.deny.iter().find(|glob| means(glob, tool)), &scope.allow) {
         (Some(glob), _) => (false, format!("denied by `{glob}`")),

@@ -61,7 +61,7 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
 fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) -> String {
     let household = &here.household;
     let tools = skill_tools::needed(&effective::tools(), &household.surroundings);
-    let specs = tools.scoped(&definition.tools).specs();
+    let specs = tools.scoped(&definition.tools).capable(&definition.capabilities).specs();
     let bytes = definition.limits.memory_bytes;
     let memory = memory::excerpt(definition, &environment.memory(), &environment.cwd, bytes);
     let sections = Sections {

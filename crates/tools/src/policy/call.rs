@@ -1,0 +1,241 @@
+//! One call as the rules see it: its subject, where links lead, and the commands of a shell line.
+
+use std::path::{Path, PathBuf};
+
+use rooftree_protocol::Effect;
+use serde_json::Value;
+
+use super::{
+    domain,
+    line::{self, Line, Touched},
+    path,
+    rule::{Care, Rule, is_glob_match},
+};
+use crate::{lexical::lexical, place};
+
+/// Tools whose subject is a path; a rule's subject is then a glob over paths.
+pub(crate) const PATH_TOOLS: [&str; 10] = [
+    "Read",
+    "Write",
+    "Edit",
+    "ApplyDiff",
+    "Delete",
+    "NotebookEdit",
+    "List",
+    "Glob",
+    "Grep",
+    "SemanticSearch",
+];
+
+/// Tools whose subject is a shell command.
+pub(crate) const COMMAND_TOOLS: [&str; 1] = ["Bash"];
+
+/// Directories and files that other programs obey: changing them is more than changing a file.
+const OBEYED: [&str; 8] =
+    [".git", ".rooftree", ".claude", ".husky", ".mcp.json", ".envrc", ".gitmodules", ".gitconfig"];
+
+/// What is to be judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged<'a> {
+    /// Canonical tool name.
+    pub tool: &'a str,
+    /// The path or command, if the tool has one.
+    pub subject: Option<&'a str>,
+    /// The normalised arguments, for rules about one of them.
+    pub input: Option<&'a Value>,
+    /// What the call does to the world.
+    pub effect: Effect,
+    /// Where relative paths start, in the subject and in rules.
+    pub cwd: &'a Path,
+}
+
+/// How the subject of a tool is compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    Command,
+    Path,
+    Address,
+    Name,
+}
+
+/// Why a call is more than its tool says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beyond {
+    Outside,
+    Obeyed,
+}
+
+/// A rule that matches, and the part of a command line by which it does.
+pub(super) struct Hit<'p> {
+    pub rule: &'p Rule,
+    pub part: Option<String>,
+}
+
+/// A call, looked at once.
+pub(super) struct Facts<'a> {
+    written: Judged<'a>,
+    /// The same path and directory behind all links, if that differs from how they are written.
+    real: Option<(String, PathBuf)>,
+    pub line: Option<Line<'a>>,
+}
+
+impl<'a> Facts<'a> {
+    pub fn of(judged: &Judged<'a>) -> Self {
+        let line = judged.subject.filter(|_| family(judged.tool) == Family::Command).map(Line::read);
+        Self { written: *judged, real: followed(judged), line }
+    }
+
+    /// The call by where its links lead.
+    pub fn real(&self) -> Judged<'_> {
+        match &self.real {
+            Some((subject, cwd)) => Judged { subject: Some(subject), cwd, ..self.written },
+            None => self.written,
+        }
+    }
+
+    /// What it does to the world here: a tool says what it does to files, and where those are decides
+    /// how much that is trusted.
+    pub fn effect(&self) -> Effect {
+        if self.beyond().is_some() { Effect::Destructive } else { self.written.effect }
+    }
+
+    /// Why it does more to the world than its tool says.
+    pub fn beyond(&self) -> Option<Beyond> {
+        let real = self.real();
+        let subject = real.subject.filter(|_| family(real.tool) == Family::Path)?;
+        if real.effect != Effect::LocalMutation {
+            return None;
+        }
+        if !path::is_below(subject, real.cwd) {
+            return Some(Beyond::Outside);
+        }
+        is_obeyed(subject, real.cwd).then_some(Beyond::Obeyed)
+    }
+
+    /// The first of these rules that may mean this call, under any of its names.
+    pub fn denied_by<'p>(&self, rules: &'p [Rule]) -> Option<Hit<'p>> {
+        rules.iter().find_map(|rule| {
+            let part = self.meant_by(&self.written, rule).or_else(|| {
+                self.real.as_ref()?;
+                self.meant_by(&self.real(), rule)
+            })?;
+            Some(Hit { rule, part: Some(part).filter(|part| !part.is_empty()) })
+        })
+    }
+
+    /// What in the call a rule may mean: a part of a command line, or nothing in particular.
+    fn meant_by(&self, judged: &Judged<'_>, rule: &Rule) -> Option<String> {
+        let whole = |is_meant: bool| is_meant.then(String::new);
+        let Some(spec) = &rule.subject else { return whole(rule.concerns(judged.tool, Care::Denying)) };
+        if let Some(line) = &self.line {
+            let touched = || {
+                let reads = rule.is_about_reading().then_some(Touched::Reading);
+                let kind = reads.or(rule.is_about_writing().then_some(Touched::Writing))?;
+                line.touching(kind, spec, judged.cwd)
+            };
+            let concerns = rule.concerns(judged.tool, Care::Denying);
+            return concerns
+                .then(|| line.meant_by(spec))
+                .flatten()
+                .or_else(touched)
+                .or_else(|| whole(concerns && has_argument(judged.input, spec)));
+        }
+        let is_meant = rule.concerns(judged.tool, Care::Denying)
+            && (may_match(judged, spec) || has_argument(judged.input, spec));
+        whole(is_meant)
+    }
+
+    /// Whether a rule surely means this call. Command lines are covered as a whole, elsewhere.
+    pub fn is_allowed_by(&self, rule: &Rule) -> bool {
+        let judged = self.real();
+        if !rule.concerns(judged.tool, Care::Allowing) {
+            return false;
+        }
+        let (Some(spec), Some(subject)) = (&rule.subject, subject(&judged)) else {
+            return rule.subject.is_none();
+        };
+        match family(judged.tool) {
+            Family::Command => false,
+            Family::Path => path::is_matched_by(&subject, spec, judged.cwd),
+            Family::Address => match spec.strip_prefix("domain:") {
+                Some(host) => domain::is_on(&subject, host),
+                None => is_glob_match(spec, &subject),
+            },
+            Family::Name => is_glob_match(spec, &subject),
+        }
+    }
+
+    /// The rule that matches this call and as little else as possible.
+    pub fn exact_rule(&self) -> Rule {
+        let judged = self.real();
+        let spec = subject(&judged).map(|subject| match family(judged.tool) {
+            Family::Command => line::literal(&subject),
+            Family::Path => path::literal(&subject, judged.cwd),
+            Family::Address | Family::Name => globset::escape(&subject),
+        });
+        Rule { tool: judged.tool.to_owned(), subject: spec.filter(|spec| !spec.is_empty()) }
+    }
+}
+
+/// What a rule's subject is compared with. Who is asked is a delegation's.
+fn subject(judged: &Judged<'_>) -> Option<String> {
+    let agent = || {
+        let input = judged.input.filter(|_| judged.tool == "Task")?;
+        input.get("subagent_type").and_then(Value::as_str).map(str::to_owned)
+    };
+    judged.subject.map(str::to_owned).or_else(agent)
+}
+
+fn may_match(judged: &Judged<'_>, spec: &str) -> bool {
+    let Some(subject) = subject(judged) else { return false };
+    match family(judged.tool) {
+        Family::Command => false,
+        Family::Path => path::Places::of(spec, judged.cwd).may_hold(&subject, judged.cwd),
+        Family::Address => match spec.strip_prefix("domain:") {
+            Some(host) => domain::may_be_on(&subject, host),
+            None => is_glob_match(&spec.to_lowercase(), &subject.to_lowercase()),
+        },
+        Family::Name => is_glob_match(&spec.to_lowercase(), &subject.to_lowercase()),
+    }
+}
+
+/// `param:value`: whether the call has that argument with a value that matches. Only rules that
+/// deny or ask are compared so: there is always another argument that an allowing one forgot.
+fn has_argument(input: Option<&Value>, spec: &str) -> bool {
+    let Some((name, wanted)) = spec.split_once(':') else { return false };
+    let value = match input.and_then(|input| input.get(name.trim())) {
+        None => return false,
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    is_glob_match(wanted.trim(), &value)
+}
+
+/// Whether other programs obey what is at a path below a directory.
+fn is_obeyed(subject: &str, cwd: &Path) -> bool {
+    let path = lexical(&cwd.join(subject));
+    let below = path.strip_prefix(lexical(cwd)).unwrap_or(&path);
+    let is_known = |name: &str| OBEYED.iter().any(|obeyed| obeyed.eq_ignore_ascii_case(name));
+    below.components().any(|part| part.as_os_str().to_str().is_none_or(is_known))
+}
+
+fn followed(judged: &Judged<'_>) -> Option<(String, PathBuf)> {
+    let subject = judged.subject.filter(|_| family(judged.tool) == Family::Path)?;
+    let (cwd, written) = (place::real(judged.cwd), lexical(&judged.cwd.join(subject)));
+    // Deleting a link takes the link away, not what it leads to.
+    let real = if judged.tool == "Delete" { place::unlinked(&written) } else { place::real(&written) };
+    (real != written).then(|| (real.to_string_lossy().into_owned(), cwd))
+}
+
+pub(super) fn family(tool: &str) -> Family {
+    let is_in = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(tool));
+    if is_in(&COMMAND_TOOLS) {
+        Family::Command
+    } else if is_in(&PATH_TOOLS) {
+        Family::Path
+    } else if is_in(&["WebFetch"]) {
+        Family::Address
+    } else {
+        Family::Name
+    }
+}

@@ -1,0 +1,138 @@
+//! What a command line does: every simple command in it, and the files that it opens by itself.
+
+use super::{
+    Parsed, Refusal, parse,
+    tree::{Assignment, Command, Compound, Redirect, Script, Simple, Way, Word},
+    variables,
+};
+
+/// What a line does if all of it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deeds {
+    /// Every simple command, those in substitutions, loops and functions included.
+    pub calls: Vec<Call>,
+    /// Files that redirections open.
+    pub files: Vec<Access>,
+    /// What has an outcome that the text does not tell.
+    pub doubts: Vec<&'static str>,
+}
+
+/// One simple command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    /// What is set for it.
+    pub assignments: Vec<Assignment>,
+    /// The program and its arguments.
+    pub words: Vec<Word>,
+}
+
+/// A file that the shell itself opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Reading or writing.
+    pub way: Way,
+    /// The file.
+    pub target: Word,
+}
+
+impl Deeds {
+    /// What a line does, if it is understood.
+    pub fn of(text: &str) -> Result<Self, Refusal> {
+        let Parsed { script, doubts } = parse(text)?;
+        let mut deeds = Self { doubts, ..Self::default() };
+        deeds.script(&script);
+        Ok(deeds)
+    }
+
+    /// Whether it changes the directory in which what follows runs.
+    pub fn moves(&self) -> bool {
+        self.calls.iter().any(|call| matches!(call.program().as_deref(), Some("cd" | "pushd" | "popd")))
+    }
+
+    fn script(&mut self, script: &Script) {
+        for command in &script.commands {
+            match command {
+                Command::Simple(simple) => self.simple(simple),
+                Command::Compound(compound) => self.compound(compound),
+            }
+        }
+    }
+
+    fn simple(&mut self, simple: &Simple) {
+        let Simple { assignments, words, redirects } = simple;
+        for value in assignments.iter().flat_map(|assignment| &assignment.values) {
+            self.word(value);
+        }
+        words.iter().for_each(|word| self.word(word));
+        self.redirects(redirects);
+        if !words.is_empty() || !assignments.is_empty() {
+            self.calls.push(Call { assignments: assignments.clone(), words: words.clone() });
+        }
+    }
+
+    fn compound(&mut self, compound: &Compound) {
+        if compound.variable.as_deref().is_some_and(|name| !variables::is_private(name)) {
+            self.doubts.push("a loop sets a variable that programs heed");
+        }
+        compound.words.iter().for_each(|word| self.word(word));
+        compound.bodies.iter().for_each(|body| self.script(body));
+        self.redirects(&compound.redirects);
+    }
+
+    fn redirects(&mut self, redirects: &[Redirect]) {
+        for Redirect { way, target } in redirects {
+            self.word(target);
+            if matches!(way, Way::Read | Way::Write) {
+                self.files.push(Access { way: *way, target: target.clone() });
+            }
+        }
+    }
+
+    fn word(&mut self, word: &Word) {
+        word.scripts().for_each(|script| self.script(script));
+    }
+}
+
+impl Call {
+    /// The program as it is written, if that is known.
+    pub fn program(&self) -> Option<String> {
+        self.words.first().and_then(Word::literal)
+    }
+
+    /// The words after the program.
+    pub fn arguments(&self) -> &[Word] {
+        self.words.get(1..).unwrap_or_default()
+    }
+
+    /// The program's last name: `rm` for `/bin/rm`.
+    pub fn name(&self) -> Option<String> {
+        let program = self.program()?;
+        Some(program.rsplit('/').next().unwrap_or_default().to_owned())
+    }
+
+    /// It in words for people, with `*` for what is known only when it runs.
+    pub fn shown(&self) -> String {
+        let words: Vec<String> = self.words.iter().map(Word::shape).collect();
+        words.join(" ")
+    }
+}
+
+impl Access {
+    /// Whether it opens no file that matters: nothing, one's own output, or something to read.
+    pub fn is_harmless(&self) -> bool {
+        let target = self.target.literal();
+        match self.way {
+            Way::Read => !self.may_connect(),
+            Way::Write => matches!(target.as_deref(), Some("/dev/null" | "/dev/stdout" | "/dev/stderr")),
+            Way::Duplicate | Way::Text => true,
+        }
+    }
+
+    /// Bash opens `/dev/tcp/host/port` by itself, and what is known only when it runs may be that.
+    fn may_connect(&self) -> bool {
+        let shape = self.target.shape();
+        shape.contains("/tcp")
+            || shape.contains("/udp")
+            || (shape.contains('*') && shape.starts_with(['*', '/']))
+    }
+}

@@ -1,0 +1,88 @@
+//! Redirections: which way they go and where to.
+
+use super::{Parser, Refusal, heredoc::Pending};
+use crate::shell::tree::{Redirect, Way, Word};
+
+/// Operators, longer ones first.
+const OPERATORS: [(&str, Way); 11] = [
+    ("&>>", Way::Write),
+    ("&>", Way::Write),
+    ("<<<", Way::Text),
+    ("<<", Way::Text),
+    ("<>", Way::Write),
+    ("<&", Way::Duplicate),
+    (">>", Way::Write),
+    (">|", Way::Write),
+    (">&", Way::Duplicate),
+    ("<", Way::Read),
+    (">", Way::Write),
+];
+
+impl Parser<'_> {
+    /// A redirection, if one is next.
+    pub(super) fn redirect(&mut self) -> Result<Option<Redirect>, Refusal> {
+        let mut ahead = self.cursor;
+        ahead.take_while(|next| next.is_ascii_digit());
+        if !matches!(ahead.peek(), Some('<' | '>')) && !self.cursor.is_at("&>") {
+            return Ok(None);
+        }
+        if ahead.is_at("<(") || ahead.is_at(">(") {
+            return Ok(None);
+        }
+        if !self.cursor.is_at("&>") {
+            self.cursor = ahead;
+        }
+        let found = OPERATORS.into_iter().find(|(sign, _)| self.cursor.take(sign));
+        match found {
+            Some(("<<", _)) => self.here_document().map(Some),
+            Some((_, way)) => self.target(way).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn target(&mut self, way: Way) -> Result<Redirect, Refusal> {
+        self.cursor.skip_blanks();
+        if !self.is_at_word() {
+            return self.cursor.refuse("a redirection goes nowhere");
+        }
+        let target = self.word()?;
+        let is_number = target.literal().is_some_and(|text| text.chars().all(|c| c.is_ascii_digit()));
+        if is_number && matches!(self.cursor.peek(), Some('<' | '>')) {
+            return self.cursor.refuse("a redirection goes nowhere");
+        }
+        let is_stream = |text: &str| {
+            let number = text.strip_suffix('-').unwrap_or(text);
+            number.chars().all(|c| c.is_ascii_digit())
+        };
+        // `>& file` writes a file; `>& 2` does not; `>& $x` may.
+        let way = match (way, target.literal()) {
+            (Way::Duplicate, Some(text)) if !text.is_empty() && is_stream(&text) => Way::Duplicate,
+            (Way::Duplicate, _) => Way::Write,
+            (way, _) => way,
+        };
+        Ok(Redirect { way, target })
+    }
+
+    /// `<< END`: its text begins after this line.
+    fn here_document(&mut self) -> Result<Redirect, Refusal> {
+        let keeps_tabs = !self.cursor.take("-");
+        self.cursor.skip_blanks();
+        let is_plain = |next: char| next.is_ascii_alphanumeric() || matches!(next, '_' | '.' | '-' | '%');
+        let quote = self.cursor.peek().filter(|next| matches!(next, '\'' | '"' | '\\'));
+        if quote.is_some() {
+            self.cursor.next();
+        }
+        let end = self.cursor.take_while(is_plain);
+        if let Some(quote @ ('\'' | '"')) = quote
+            && self.cursor.next() != Some(quote)
+        {
+            return self.cursor.refuse("the end of a here-document is not a plain word");
+        }
+        let is_whole = self.cursor.peek().is_none_or(crate::shell::cursor::ends_word);
+        if end.is_empty() || !is_whole || self.cursor.peek() == Some('(') {
+            return self.cursor.refuse("the end of a here-document is not a plain word");
+        }
+        self.pending.push(Pending { end, keeps_tabs, is_quoted: quote.is_some() });
+        Ok(Redirect { way: Way::Text, target: Word::default() })
+    }
+}

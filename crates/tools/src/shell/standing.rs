@@ -1,0 +1,125 @@
+//! What is known about one simple command: whether it only looks, acts by itself, or may run anything.
+//!
+//! Known programs only look if nothing about the call says otherwise; unknown ones act. What may run
+//! another program or write a file by an option is never covered by a rule for its first words.
+
+mod builtins;
+mod find;
+mod git;
+mod options;
+mod programs;
+mod runners;
+mod sed;
+
+use super::{Call, Word, variables};
+use options::Options;
+use programs::Knowledge;
+
+/// What a call may do, as far as its text tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It changes nothing and runs nothing else.
+    Looks,
+    /// It does what its program does. A rule must name at least so many words of it.
+    Acts {
+        /// How many words tell what it does: two for `cargo test`.
+        least: usize,
+    },
+    /// It may run or write anything, because …
+    Runs(&'static str),
+}
+
+/// A program that does its own work.
+const ACTS: Standing = Standing::Acts { least: 1 };
+
+/// What is known about a call.
+pub fn standing(call: &Call) -> Standing {
+    if call.words.is_empty() {
+        let is_private = call.assignments.iter().all(|set| variables::is_private(&set.name));
+        let is_tame = is_private || call.assignments.iter().all(variables::is_harmless);
+        return if is_tame {
+            Standing::Looks
+        } else {
+            Standing::Runs("it sets a variable that programs heed")
+        };
+    }
+    if !call.assignments.iter().all(variables::is_harmless) {
+        return Standing::Runs("it sets a variable that programs heed");
+    }
+    let (Some(program), Some(name)) = (call.program(), call.name()) else {
+        return Standing::Runs("the name of its program is computed when it runs");
+    };
+    if name.is_empty() || program.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Standing::Runs("its program has no plain name");
+    }
+    let known = by_name(call, &name);
+    let is_usual = !program.contains('/')
+        || ["/bin/", "/usr/bin/"].iter().any(|place| program == format!("{place}{name}"));
+    match known {
+        // A program of this name in another place may be any program.
+        Standing::Looks if !is_usual => ACTS,
+        known => known,
+    }
+}
+
+fn by_name(call: &Call, name: &str) -> Standing {
+    let options = Options::of(call.arguments());
+    match programs::knowledge(name) {
+        Knowledge::Looks { not, operands } => {
+            if !not.is_empty() && options.may_have(not) {
+                return Standing::Runs("one of its options runs a program or writes a file");
+            }
+            let is_too_much = operands.is_some_and(|most| !options.has_at_most(most));
+            if is_too_much {
+                Standing::Runs("its last argument is a file it writes")
+            } else {
+                Standing::Looks
+            }
+        }
+        Knowledge::Acts { not } if options.may_have(not) => {
+            Standing::Runs("one of its options runs a program or writes a file")
+        }
+        Knowledge::Acts { .. } | Knowledge::Unknown => ACTS,
+        Knowledge::Runs => Standing::Runs("its program can run or write anything"),
+        Knowledge::Builtin => builtins::standing(call, name),
+        Knowledge::Find => find::standing(call),
+        Knowledge::Git => git::standing(call),
+        Knowledge::Sed => sed::standing(call),
+        Knowledge::Tar => programs::tar(&options),
+        Knowledge::Runner(runner) => runners::standing(call, runner),
+    }
+}
+
+/// The call that a wrapper passes on unchanged: `git log` of `timeout 5 git log`.
+pub fn unwrapped(call: &Call) -> Option<Call> {
+    let name = call.program()?;
+    let rest = match name.as_str() {
+        "nohup" | "builtin" | "time" => call.arguments(),
+        "command" => call.arguments(),
+        "nice" => after_values(call.arguments(), &["-n", "--adjustment"])?,
+        "stdbuf" => after_values(call.arguments(), &["-i", "-o", "-e"])?,
+        "timeout" => after_values(call.arguments(), &["-k", "-s", "--kill-after", "--signal"])?.get(1..)?,
+        _ => return None,
+    };
+    let first = rest.first()?.literal()?;
+    if first.starts_with('-') || first.is_empty() {
+        return None;
+    }
+    Some(Call { assignments: call.assignments.clone(), words: rest.to_vec() })
+}
+
+/// What follows a wrapper's options, each of which is known before it runs.
+fn after_values<'w>(words: &'w [Word], with_value: &[&str]) -> Option<&'w [Word]> {
+    let mut rest = words;
+    loop {
+        let first = rest.first()?.literal()?;
+        if !first.starts_with('-') {
+            return Some(rest);
+        }
+        let takes_next = with_value.contains(&first.as_str());
+        if takes_next {
+            rest.get(1)?.literal()?;
+        }
+        rest = rest.get(if takes_next { 2 } else { 1 }..)?;
+    }
+}

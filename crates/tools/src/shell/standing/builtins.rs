@@ -1,0 +1,71 @@
+//! What the shell does by itself, and two programs that look or set depending on their arguments.
+
+use super::{ACTS, Standing, options::Options};
+use crate::shell::{Call, Word, variables};
+
+const RUNS: Standing = Standing::Runs("it changes how the shell goes on, or runs text");
+
+/// What is known about a builtin.
+pub(super) fn standing(call: &Call, name: &str) -> Standing {
+    let (words, options) = (call.arguments(), Options::of(call.arguments()));
+    let texts = options.texts();
+    let looks_if = |is_so: bool, other: Standing| if is_so { Standing::Looks } else { other };
+    match name {
+        ":" | "break" | "continue" | "exit" | "return" | "shift" | "times" | "type" | "dirs" => {
+            Standing::Looks
+        }
+        // A number may be a calculation, and a variable's name a place in an array: `-v 'a[$(id)]'`.
+        "[" | "test" => looks_if(!may_name_variable(words), RUNS),
+        "printf" => looks_if(!words.first().is_some_and(|word| word.may_be_option()), RUNS),
+        "cd" | "pushd" | "popd" => Standing::Looks,
+        "read" => looks_if(texts.is_some_and(|texts| reads_plainly(&texts)), RUNS),
+        "set" => looks_if(texts.is_some_and(|texts| sets_care(&texts)), RUNS),
+        "export" | "readonly" | "declare" | "local" | "typeset" => {
+            looks_if(words.iter().all(is_harmless_declaration), RUNS)
+        }
+        "command" => looks_if(matches!(options.first().as_deref(), Some("-v" | "-V")), RUNS),
+        "wait" | "jobs" => looks_if(words.is_empty(), RUNS),
+        "date" => looks_if(texts.is_some_and(|texts| tells_date(&texts)), ACTS),
+        "hostname" => looks_if(words.is_empty(), ACTS),
+        _ => RUNS,
+    }
+}
+
+fn may_name_variable(words: &[Word]) -> bool {
+    let is_naming = |word: &Word| match word.literal() {
+        Some(text) => matches!(text.as_str(), "-v" | "-R"),
+        // A quoted value stays one operand; only one that splits may bring operators along.
+        None => word.may_split(),
+    };
+    words.iter().any(is_naming)
+}
+
+/// `read -r line`: into variables of the script's own.
+fn reads_plainly(texts: &[String]) -> bool {
+    texts.iter().all(|text| text == "-r" || variables::is_private(text))
+}
+
+fn sets_care(texts: &[String]) -> bool {
+    let is_letters = |text: &str| {
+        text.strip_prefix(['-', '+']).is_some_and(|rest| rest.chars().all(|c| "euxo".contains(c)))
+    };
+    let is_known =
+        |text: &String| is_letters(text) || matches!(text.as_str(), "pipefail" | "errexit" | "nounset");
+    !texts.is_empty() && texts.iter().all(is_known)
+}
+
+/// `NAME` or `NAME=value` of a variable that no program heeds.
+fn is_harmless_declaration(word: &Word) -> bool {
+    let shape = word.shape();
+    let (name, value) = shape.split_once('=').unwrap_or((&shape, ""));
+    let assignment = crate::shell::Assignment { name: name.to_owned(), values: vec![Word::text(value)] };
+    word.literal().is_some() && variables::is_harmless(&assignment)
+}
+
+/// `date` sets the clock with `-s`, and with digits.
+fn tells_date(texts: &[String]) -> bool {
+    let is_telling = |text: &String| {
+        text.starts_with('+') || matches!(text.as_str(), "-u" | "--utc" | "-R" | "-I" | "-Iseconds" | "-Is")
+    };
+    texts.iter().all(is_telling)
+}

@@ -1,0 +1,120 @@
+//! `git`: which sub-commands look, which act, and by what options either runs something else.
+//!
+//! Git runs what `.git/config` names (a file monitor, diff drivers, filters, signature checks) even when it
+//! only looks. That file counts as the user's own: file tools ask before they write below `.git`, and the
+//! sandbox keeps it read-only. Another repository, reached by `-C` or `cd`, has not earned that.
+
+use super::{ACTS, Call, Standing, Word, options::Options};
+
+const RUNS: Standing = Standing::Runs("git can be told to run or write anything");
+
+const LOOKING: &str = "
+    blame cat-file check-ignore count-objects describe diff diff-tree for-each-ref grep log ls-files
+    ls-tree merge-base name-rev rev-list rev-parse shortlog show show-ref status version whatchanged";
+
+const ACTING: &str = "
+    add am apply branch checkout cherry-pick clean clone commit fetch gc init merge mv notes pull push rebase
+    remote reset restore revert rm stash switch tag worktree";
+
+/// Options by which some sub-command runs a program, writes a file or reads other settings.
+const NOT: &[&str] = &[
+    "ext-diff",
+    "textconv",
+    "filters",
+    "output",
+    "output-directory",
+    "O",
+    "open-files-in-pager",
+    "upload-pack",
+    "receive-pack",
+    "exec",
+    "x",
+    "config",
+    "template",
+    "show-signature",
+    "edit",
+    "interactive",
+    "patch-with-editor",
+    "no-index",
+    "paginate",
+    "gpg-sign",
+    "local-user",
+    "sign",
+    "separate-git-dir",
+    "directory",
+    "unsafe-paths",
+    "build-fake-ancestor",
+    "super-prefix",
+    "contents",
+];
+
+pub(super) fn standing(call: &Call) -> Standing {
+    let words = call.arguments();
+    let skipped = words.iter().take_while(|word| {
+        matches!(word.literal().as_deref(), Some("--no-pager" | "-P" | "--no-optional-locks"))
+    });
+    let words = words.get(skipped.count()..).unwrap_or_default();
+    let Some((command, rest)) = words.split_first() else { return RUNS };
+    let Some(command) = command.literal() else { return RUNS };
+    let rest: Vec<Word> = without_message(&command, rest);
+    let options = Options::of(&rest);
+    if is_steered(&options, &rest) {
+        return RUNS;
+    }
+    match command.as_str() {
+        // Here these letters mean settings and the other side's program.
+        "clone" if options.may_have(&["c", "u"]) => RUNS,
+        command if is_in(LOOKING, command) => Standing::Looks,
+        command if looks_by_arguments(command, &options) => Standing::Looks,
+        command if is_in(ACTING, command) => ACTS,
+        // Also an alias of the user's, which may be a shell command.
+        _ => RUNS,
+    }
+}
+
+/// What a commit says is no option, whatever it begins with.
+fn without_message(command: &str, words: &[Word]) -> Vec<Word> {
+    let is_flag = |word: &Word| matches!(word.literal().as_deref(), Some("-m" | "-am" | "--message"));
+    let before = [None].into_iter().chain(words.iter().map(Some));
+    let is_message = |(before, word): &(Option<&Word>, &Word)| {
+        before.is_some_and(is_flag) && !word.may_split() && command == "commit"
+    };
+    before.zip(words).filter(|pair| !is_message(pair)).map(|(_, word)| word.clone()).collect()
+}
+
+fn is_in(table: &str, command: &str) -> bool {
+    table.split_ascii_whitespace().any(|one| one == command)
+}
+
+/// Whether an option, or an address that names a helper program, makes git do something else.
+fn is_steered(options: &Options<'_>, rest: &[Word]) -> bool {
+    let names_helper =
+        |shape: &str| shape.contains("::") || shape.contains("%G") || shape.contains("%(signature");
+    options.may_have(NOT) || rest.iter().any(|word| names_helper(&word.shape()))
+}
+
+fn looks_by_arguments(command: &str, options: &Options<'_>) -> bool {
+    let Some(texts) = options.texts() else { return false };
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let all_of = |known: &[&str]| texts.iter().all(|text| known.contains(text));
+    match command {
+        "branch" => all_of(&[
+            "-a",
+            "-r",
+            "-v",
+            "-vv",
+            "-l",
+            "--list",
+            "--all",
+            "--remotes",
+            "--show-current",
+            "--verbose",
+        ]),
+        "remote" => all_of(&["-v", "--verbose"]),
+        "tag" => all_of(&["-l", "--list"]),
+        "stash" | "worktree" => matches!(texts.as_slice(), ["list"] | ["list", "--porcelain"]),
+        "reflog" => texts.is_empty() || texts == ["show"],
+        "config" => matches!(texts.as_slice(), ["--list" | "-l"] | ["--get" | "--get-all", _]),
+        _ => false,
+    }
+}

@@ -1,0 +1,135 @@
+//! A table of programs: those that only look, and those that can run anything.
+
+use super::{ACTS, Standing, options::Options};
+
+/// What the table says about a program.
+pub(super) enum Knowledge {
+    /// It only looks, unless it has one of these options or more operands than this.
+    Looks {
+        not: &'static [&'static str],
+        operands: Option<usize>,
+    },
+    /// It acts by itself, unless it has one of these options.
+    Acts {
+        not: &'static [&'static str],
+    },
+    /// It can run or write anything.
+    Runs,
+    /// The shell does it.
+    Builtin,
+    /// Those that need a closer look.
+    Find,
+    Git,
+    Sed,
+    Tar,
+    /// It runs what the project says, by sub-command.
+    Runner(&'static str),
+    /// Nobody has said anything about it.
+    Unknown,
+}
+
+/// Programs that only look, whatever their options.
+const LOOKING: &str = "
+    arch b2sum basename cat cksum cmp column comm cut df dirname du echo egrep expand expr
+    factor false fgrep fmt fold free getconf grep groups head hexdump id join jq ls lsblk lscpu md5sum
+    nl nproc numfmt od paste pgrep pidof printenv ps pwd readlink realpath rev seq sha1sum sha224sum
+    sha256sum sha384sum sha512sum sleep stat strings tac tail tr true tsort tty uname unexpand uptime wc
+    which whoami";
+
+/// Shells, interpreters, wrappers, editors, pagers, remote hands, containers, package managers, build tools,
+/// compilers with plugins, and whatever loads the file it is given.
+const RUNNING: &str = "
+    ack ag agetty ansible ant aoss apk apt apt-get aptitude as ash at ava awk aws az bash bat batcat
+    batch bazel bc brew buck bun bundle bunx busybox bwrap c++ caffeinate capsh catchsegv cc chroot chrt
+    clang clang++ clj clojure cmake composer conan conda cpulimit crontab csh ctags ctest curl cypress
+    dash dbus-launch dbus-run-session dc deno dnf doas docker docker-compose dotnet dpkg easy_install ed elixir
+    elvish emacs emacsclient emerge entr env erl esbuild eslint ex expect fakeroot faketime firejail
+    fish flatpak flock ftp g++ gawk gcc gcloud gdb gem gh ghci gmake gpg gpg2 gradle gradlew groovy
+    guile gvim hatch helm hyperfine iex info invoke ionice ipython irb jake jasmine java jest joe
+    journalctl jshell julia just jython karma ksh kubectl ld less lldb ltrace lua luajit m4 mage make
+    mamba man mawk mcedit meson micro mise mksh mocha mongo mongosh more mosh most mvn mvnw mysql nano
+    nawk nc ncat netcat nice ninja nix nix-env nix-shell nmap node nodejs nohup nox npx nsenter nu
+    numactl nvim nvm ocaml octave openssl osascript pacman parallel pdm perf perl php phpunit pico pip
+    pipenv pipx pkexec playwright pnpx podman poetry powershell pre-commit prettier prlimit proot
+    proxychains proxychains4 psql pwsh pylint pypy pytest python r racket rake rbash rclone redis-cli
+    rlwrap rollup rpm rscript rsh rspec ruby run-parts runghc runuser rustc rustup rye sbcl sbt scala
+    scons scp screen script setarch setpriv setsid sftp sh snap socat softlimit sqlite sqlite3 ssh
+    ssh-agent stack start-stop-daemon stdbuf strace su sudo sudoedit swift swiftc swipl systemctl
+    systemd-run task taskset tcc tclsh tcpdump tcsh telnet terraform time timeout tmux tofu torsocks tox
+    toybox ts-node tsc tsx unbuffer unshare uutils uv uvx vagrant valgrind vi view vim vimdiff
+    virtualenv vite vitest wasmtime watch watchexec webpack wget wish wsl xargs xdg-open xonsh xvfb-run
+    yash yum zellij zig zless zmore zsh zypper";
+
+/// What the shell does itself; see `builtins.rs`.
+const BUILTINS: &str = "
+    . : [ alias bg bind break builtin caller cd command compgen complete compopt continue coproc date
+    declare dirs disown enable eval exec exit export fc fg getopts hash history hostname jobs let local
+    logout mapfile popd printf pushd read readarray readonly return set shift shopt source suspend test
+    times trap type typeset ulimit umask unalias unset wait";
+
+/// What is known about a program by its last name.
+pub(super) fn knowledge(name: &str) -> Knowledge {
+    let looks = |not: &'static [&'static str]| Knowledge::Looks { not, operands: None };
+    match name {
+        "sort" => looks(&["o", "output", "compress-program", "T", "temporary-directory"]),
+        "rg" => looks(&["pre", "pre-glob", "hostname-bin", "z", "search-zip"]),
+        "fd" | "fdfind" => looks(&["x", "exec", "X", "exec-batch"]),
+        "base32" | "base64" => looks(&["o", "output"]),
+        "tree" => looks(&["o", "output", "R"]),
+        "file" => looks(&["C", "compile", "z", "uncompress", "Z", "uncompress-noreport"]),
+        "diff" => looks(&["l", "paginate"]),
+        "uniq" | "xxd" => Knowledge::Looks { not: &[], operands: Some(1) },
+        "split" => Knowledge::Acts { not: &["filter"] },
+        "shuf" | "iconv" | "sdiff" => Knowledge::Acts { not: &["o", "output"] },
+        "diff3" => Knowledge::Acts { not: &["diff-program"] },
+        "install" => Knowledge::Acts { not: &["strip-program"] },
+        "zip" => Knowledge::Acts { not: &["T", "unzip-command", "test"] },
+        "rsync" => Knowledge::Acts { not: &["e", "rsh", "rsync-path", "daemon", "config"] },
+        "find" => Knowledge::Find,
+        "git" => Knowledge::Git,
+        "sed" | "gsed" => Knowledge::Sed,
+        "tar" | "bsdtar" | "gtar" => Knowledge::Tar,
+        "npm" | "pnpm" | "yarn" => Knowledge::Runner("npm"),
+        "cargo" => Knowledge::Runner("cargo"),
+        "go" => Knowledge::Runner("go"),
+        _ if is_in(BUILTINS, name) => Knowledge::Builtin,
+        _ if is_in(LOOKING, name) => looks(&[]),
+        _ if can_run(name) => Knowledge::Runs,
+        _ => Knowledge::Unknown,
+    }
+}
+
+fn is_in(table: &str, name: &str) -> bool {
+    table.split_ascii_whitespace().any(|one| one == name)
+}
+
+/// Whether a program can run anything, under any of its versions: `python3.12`.
+fn can_run(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    let is_loader = bare.starts_with("ld-linux") || bare.starts_with("ld.so") || bare.starts_with("ld-musl");
+    is_loader || is_in(RUNNING, &name) || is_in(RUNNING, bare)
+}
+
+/// Tar takes letters without a dash, and a file with a colon is on another machine.
+pub(super) fn tar(options: &Options<'_>) -> Standing {
+    const NOT: &[&str] = &[
+        "checkpoint-action",
+        "F",
+        "I",
+        "info-script",
+        "new-volume-script",
+        "P",
+        "absolute-names",
+        "rmt-command",
+        "rsh-command",
+        "to-command",
+        "use-compress-program",
+    ];
+    let is_plain = options.texts().is_some_and(|texts| !texts.iter().any(|text| text.contains(':')));
+    let is_bundled = options.first().is_some_and(|first| first.contains(['F', 'I', 'P']));
+    if options.may_have(NOT) || !is_plain || is_bundled {
+        return Standing::Runs("one of its options runs a program or writes a file");
+    }
+    ACTS
+}

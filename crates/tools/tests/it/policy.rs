@@ -1,0 +1,10 @@
+//! The policy as a boundary: attacks, invariants, and tables of what is decided.
+
+mod bench_of_rules;
+mod corpus;
+mod import;
+mod invariants;
+mod layers;
+mod names;
+mod narrowing;
+mod table;

@@ -1,0 +1,188 @@
+//! The order of the layers, what each kind of rule matches, and how a decision is told.
+
+use std::path::Path;
+
+use rooftree_protocol::{Effect, PermissionMode};
+use rooftree_tools::{Judged, Policy, Rule, Verdict, policy::Layer};
+use serde_json::{Value, json};
+
+use super::bench_of_rules::{HERE, allowing, judge, judge_command, rules};
+
+fn call<'a>(tool: &'a str, subject: Option<&'a str>, input: Option<&'a Value>) -> Judged<'a> {
+    Judged { tool, subject, input, effect: Effect::RemoteAction, cwd: Path::new(HERE) }
+}
+
+/// 0 to deny, 1 to ask, 2 to allow: by one rule alone, in each of its uses.
+fn uses(rule: &str, judged: &Judged<'_>) -> (u8, u8, u8) {
+    let rules = vec![Rule::parse(rule).unwrap()];
+    let with = |policy: Policy| policy.judge(judged).freedom();
+    let bypass = PermissionMode::Bypass;
+    (
+        with(Policy { mode: bypass, deny: rules.clone(), ..Policy::default() }),
+        with(Policy { mode: bypass, ask: rules.clone(), ..Policy::default() }),
+        with(Policy { allow: rules, ..Policy::default() }),
+    )
+}
+
+const MATCHES: (u8, u8, u8) = (0, 1, 2);
+const NEITHER: (u8, u8, u8) = (2, 2, 1);
+const ONLY_DENIES: (u8, u8, u8) = (0, 1, 1);
+
+#[test]
+fn rules_for_hosts_servers_agents_and_skills_match_what_they_name() {
+    let task = json!({"subagent_type": "explore", "prompt": "x"});
+    let table = [
+        ("WebFetch(domain:example.com)", "WebFetch", Some("https://example.com/a"), MATCHES),
+        ("WebFetch(domain:example.com)", "WebFetch", Some("https://EXAMPLE.com.:443/a"), MATCHES),
+        ("WebFetch(domain:example.com)", "WebFetch", Some("https://a.example.com/"), ONLY_DENIES),
+        ("WebFetch(domain:*.example.com)", "WebFetch", Some("https://a.example.com/"), MATCHES),
+        ("WebFetch(domain:example.com)", "WebFetch", Some("https://example.com.evil.org/"), NEITHER),
+        ("WebFetch(domain:example.com)", "WebFetch", Some("https://evil.org/?example.com"), NEITHER),
+        ("WebFetch(domain:example.com)", "WebFetch", Some("https://example.com@evil.org/"), NEITHER),
+        ("WebFetch(domain:example.com)", "WebFetch", Some("https://evil.org#@example.com/"), NEITHER),
+        ("WebFetch(domain:example.com)", "WebFetch", Some("https://evil.org\\@example.com/"), NEITHER),
+        ("WebFetch(domain:example.com)", "WebFetch", Some("https://u@example.com/"), ONLY_DENIES),
+        ("net:example.com", "WebFetch", Some("http://example.com"), MATCHES),
+        ("mcp__github", "mcp__github__push", None, MATCHES),
+        ("mcp__github__*", "mcp__github__push", None, MATCHES),
+        ("mcp__github__push", "mcp__github__push", None, MATCHES),
+        ("mcp__git", "mcp__github__push", None, NEITHER),
+        ("mcp__github__pull", "mcp__github__push", None, NEITHER),
+        ("Agent(explore)", "Task", None, MATCHES),
+        ("Task(plan)", "Task", None, NEITHER),
+        ("Skill(deploy)", "Skill", Some("deploy"), MATCHES),
+        ("Skill(deploy)", "Skill", Some("deploys"), NEITHER),
+    ];
+    for (rule, tool, subject, expected) in table {
+        assert_eq!(uses(rule, &call(tool, subject, Some(&task))), expected, "{rule} and {tool} {subject:?}");
+    }
+}
+
+#[test]
+fn a_rule_about_an_argument_denies_and_asks_and_never_allows() {
+    let input = json!({"command": "ls", "run_in_background": true});
+    for (rule, expected) in
+        [("Bash(run_in_background:true)", ONLY_DENIES), ("Bash(run_in_background:false)", NEITHER)]
+    {
+        assert_eq!(uses(rule, &call("Bash", Some("frobnicate"), Some(&input))), expected, "{rule}");
+    }
+}
+
+#[test]
+fn rules_for_reading_and_editing_are_about_every_tool_that_does() {
+    let path = Some("a/b");
+    for tool in ["Read", "Grep", "Glob", "List", "SemanticSearch"] {
+        assert_eq!(uses("Read(a/**)", &call(tool, path, None)), MATCHES, "{tool}");
+        assert_eq!(uses("Edit(a/**)", &call(tool, path, None)), NEITHER, "{tool}");
+    }
+    for tool in ["Write", "Edit", "ApplyDiff", "NotebookEdit"] {
+        for rule in ["Edit(a/**)", "Write(a/**)", "write:./a/**", "Edit"] {
+            assert_eq!(uses(rule, &call(tool, path, None)), MATCHES, "{rule} {tool}");
+        }
+    }
+    assert_eq!(uses("Edit(a/**)", &call("Delete", path, None)), ONLY_DENIES);
+    assert_eq!(
+        uses("Read(a/**)", &call("Grep", Some("a"), None)),
+        ONLY_DENIES,
+        "searching a directory is reading it"
+    );
+}
+
+#[test]
+fn deny_beats_ask_beats_allow_beats_mode() {
+    let all = rules(&["Bash(frob *)"]);
+    let policy = |deny: bool, ask: bool, mode| Policy {
+        mode,
+        allow: all.clone(),
+        ask: if ask { all.clone() } else { vec![] },
+        deny: if deny { all.clone() } else { vec![] },
+    };
+    for mode in [PermissionMode::Ask, PermissionMode::Auto, PermissionMode::Bypass] {
+        for (deny, ask, freedom) in [(true, true, 0), (true, false, 0), (false, true, 1), (false, false, 2)] {
+            assert_eq!(
+                judge_command(&policy(deny, ask, mode), "frob x").freedom(),
+                freedom,
+                "{mode:?} {deny} {ask}"
+            );
+        }
+    }
+}
+
+#[test]
+fn grants_have_one_normal_form() {
+    let table = [
+        ("read:/data/**", "Read(/data/**)"),
+        ("write:/data/**", "Write(/data/**)"),
+        ("net:example.com", "WebFetch(domain:example.com)"),
+        ("Agent(x)", "Task(x)"),
+        ("Read( /data/** )", "Read(/data/**)"),
+    ];
+    for (written, printed) in table {
+        assert_eq!(Rule::parse(written).unwrap().to_string(), printed);
+        assert_eq!(Rule::parse(printed).unwrap().to_string(), printed);
+    }
+    let policy = allowing(PermissionMode::Ask, &["write:/data/**"]);
+    let write = |path: &str| judge(&policy, "Write", json!({"file_path": path, "content": ""})).freedom();
+    assert_eq!((write("/data/a"), write("/data/../etc/a")), (2, 1));
+}
+
+#[test]
+fn files_that_programs_obey_are_not_edited_without_asking() {
+    let policy = allowing(PermissionMode::AcceptEdits, &[]);
+    let table = [
+        ("src/a", 2),
+        (".git/config", 1),
+        ("sub/.git/hooks/x", 1),
+        (".claude/settings.json", 1),
+        (".mcp.json", 1),
+        (".GIT/config", 1),
+        (".github/x", 2),
+    ];
+    for (path, freedom) in table {
+        let verdict = judge(&policy, "Write", json!({"file_path": path, "content": ""}));
+        assert_eq!(verdict.freedom(), freedom, "{path}: {verdict:?}");
+    }
+}
+
+#[test]
+fn a_decision_is_told_layer_by_layer_and_names_the_command_that_made_it() {
+    let policy = Policy {
+        allow: rules(&["Bash(npm test)", "Read(/data/**)"]),
+        deny: rules(&["Bash(rm *)"]),
+        ..Policy::default()
+    };
+    let input = json!({});
+    let explain = |command: &'static str| policy.explain(&call("Bash", Some(command), Some(&input)));
+    let denied = explain("npm test && sudo rm -rf x");
+    assert_eq!(
+        denied.to_string(),
+        "1. deny rules (1): decides\ndeny: the deny rule `Bash(rm *)` refuses `rm -rf x`, in every mode"
+    );
+    let asked = explain("npm test && npm publish");
+    let layers: Vec<Layer> = asked.steps.iter().map(|step| step.layer).collect();
+    assert_eq!(
+        layers,
+        [Layer::Deny, Layer::Plan, Layer::Ask, Layer::Grants, Layer::Allow, Layer::Mode, Layer::Person]
+    );
+    let told = asked.to_string();
+    assert!(
+        told.contains(
+            "5. allow rules (1): do not cover `npm publish`: its program can run or write anything"
+        ),
+        "{told}"
+    );
+    assert!(told.contains("ask: Bash acts on something elsewhere"), "{told}");
+    let allowed = explain("npm test");
+    assert!(
+        allowed
+            .to_string()
+            .ends_with("5. allow rules (1): decides\nallow: the rule `Bash(npm test)` allows it"),
+        "{allowed}"
+    );
+    for command in ["npm test", "rm x", "a | b", "(("] {
+        let judged = call("Bash", Some(command), Some(&input));
+        assert_eq!(policy.judge(&judged), policy.explain(&judged).verdict);
+        assert_eq!(policy.explain(&judged).steps.iter().filter(|step| step.is_deciding).count(), 1);
+    }
+    assert!(matches!(denied.verdict, Verdict::Deny(_)));
+}

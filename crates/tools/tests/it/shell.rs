@@ -1,0 +1,7 @@
+//! Shell lines: the grammar against a real bash, and what is known about programs.
+
+mod bash;
+mod dice;
+mod fuzz;
+mod grammar;
+mod looking;

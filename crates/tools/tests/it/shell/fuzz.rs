@@ -1,0 +1,78 @@
+//! Any bytes are read, and judged by any rule, without a panic and without a hang.
+
+use std::path::Path;
+
+use rooftree_protocol::Effect;
+use rooftree_testkit::fuzz;
+use rooftree_tools::{Judged, Policy, Rule, shell};
+
+use super::dice::{Dice, PIECES, broken, script};
+
+const CORPUS: &str = include_str!("../../corpora/shell.txt");
+
+#[test]
+fn fuzz_the_shell_grammar() {
+    let seeds: Vec<&[u8]> =
+        CORPUS.lines().filter_map(|line| line.rsplit('\t').next()).map(str::as_bytes).collect();
+    fuzz::run(&seeds, &PIECES, shell::fuzz);
+}
+
+#[test]
+fn fuzz_the_rules() {
+    let seeds: [&[u8]; 6] = [
+        b"Bash(git log *)\ngit log | head",
+        b"Bash(rm:*)\nsudo -u x sh -c 'rm y'",
+        b"Read(~/.ssh/**)\ncat /home/me/.ssh/id_rsa",
+        b"Edit(/src/*.{rs,toml})\necho x > src/a.rs",
+        b"WebFetch(domain:*.example.com)\nhttps://a.example.com/",
+        b"mcp__a__*\nx",
+    ];
+    let words = [
+        "Bash(", "Read(", "Write(", "domain:", "**", "*", "[", "{a,b}", "~/", "../", ":*)", ")\n", "\\*",
+        "sh -c '",
+    ];
+    fuzz::run(&seeds, &words, |input| {
+        let text = String::from_utf8_lossy(input);
+        let (rule, subject) = text.split_once('\n').unwrap_or((&text, ""));
+        let Ok(rule) = Rule::parse(rule) else { return };
+        assert_eq!(Rule::parse(&rule.to_string()).unwrap().to_string(), rule.to_string());
+        let (some, none) = (vec![rule], Vec::new());
+        for (allow, ask, deny) in [(&some, &none, &none), (&none, &some, &none), (&none, &none, &some)] {
+            let policy =
+                Policy { allow: allow.clone(), ask: ask.clone(), deny: deny.clone(), ..Policy::default() };
+            for tool in ["Bash", "Write", "WebFetch", "mcp__a__b"] {
+                let effect = Effect::RemoteAction;
+                let judged =
+                    Judged { tool, subject: Some(subject), input: None, effect, cwd: Path::new("/home/me") };
+                let _ = policy.explain(&judged).to_string();
+            }
+        }
+    });
+}
+
+#[test]
+fn broken_lines_are_read_without_a_panic() {
+    for seed in 0..1000 {
+        let mut dice = Dice::new(seed + 99);
+        let text = script(&mut dice, 3);
+        shell::fuzz(text.as_bytes());
+        shell::fuzz(broken(&mut dice, &text).as_bytes());
+    }
+}
+
+#[test]
+fn long_lines_take_no_long_time() {
+    for piece in [
+        "a;", "sudo ", "-a ", "nice ", "cd a;", "a[ ", "$x", "'a'", "\\\n", "{a,", "*", "<<E\n", "`", "a=b ",
+        ">a ", "&&a", "((", "sh -c '",
+    ] {
+        let line = piece.repeat(10_000 / piece.len());
+        shell::fuzz(line.as_bytes());
+        let deny = vec![Rule::parse("Bash(rm -r x *)").unwrap(), Rule::parse("Read(.env)").unwrap()];
+        let policy = Policy { deny, allow: vec![Rule::parse("Bash(a *)").unwrap()], ..Policy::default() };
+        let effect = Effect::Destructive;
+        let judged =
+            Judged { tool: "Bash", subject: Some(&line), input: None, effect, cwd: Path::new("/home/me") };
+        let _ = policy.judge(&judged);
+    }
+}
