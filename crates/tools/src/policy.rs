@@ -8,12 +8,14 @@
 mod command;
 mod granting;
 mod path;
+mod reach;
 mod rule;
 
 use std::path::Path;
 
 use rooftree_protocol::{Effect, PermissionMode};
 
+use crate::place::Pinned;
 pub use rule::Rule;
 
 /// What a policy says about one call.
@@ -53,13 +55,30 @@ pub struct Judged<'a> {
     pub cwd: &'a Path,
 }
 
+impl Judged<'_> {
+    /// Where the call's path leads now; none if it has no path.
+    pub fn pinned(&self) -> Option<Pinned> {
+        rule::pinned(self)
+    }
+}
+
 impl Policy {
     /// Judges one call. Reads links, nothing else.
     pub fn judge(&self, judged: &Judged<'_>) -> Verdict {
-        match rule::followed(judged) {
+        self.judge_at(judged, judged.pinned().as_ref())
+    }
+
+    /// Judges one call whose links were followed before, and does not follow them again: what is
+    /// judged is what will be opened.
+    pub fn judge_at(&self, judged: &Judged<'_>, pinned: Option<&Pinned>) -> Verdict {
+        if pinned.is_some_and(Pinned::is_too_long) {
+            return Verdict::Deny("its path is longer than the system takes".to_owned());
+        }
+        match pinned.filter(|pinned| pinned.real != pinned.written) {
             None => self.judge_as_written(judged),
-            Some((subject, cwd)) => self.denial(judged).unwrap_or_else(|| {
-                self.judge_as_written(&Judged { subject: Some(&subject), cwd: &cwd, ..*judged })
+            Some(Pinned { real, home, .. }) => self.denial(judged).unwrap_or_else(|| {
+                let subject = real.to_string_lossy();
+                self.judge_as_written(&Judged { subject: Some(&subject), cwd: home, ..*judged })
             }),
         }
     }
@@ -92,9 +111,12 @@ impl Policy {
 
     /// The narrowest rule that would allow this call the next time.
     pub fn suggested_rule(judged: &Judged<'_>) -> Rule {
-        match rule::followed(judged) {
+        match judged.pinned().filter(|pinned| pinned.real != pinned.written) {
             None => Rule::exactly(judged),
-            Some((subject, cwd)) => Rule::exactly(&Judged { subject: Some(&subject), cwd: &cwd, ..*judged }),
+            Some(Pinned { real, home, .. }) => {
+                let subject = real.to_string_lossy();
+                Rule::exactly(&Judged { subject: Some(&subject), cwd: &home, ..*judged })
+            }
         }
     }
 

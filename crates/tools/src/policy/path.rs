@@ -32,7 +32,7 @@ pub(super) fn literal(subject: &str, cwd: &Path) -> String {
     if shown.as_os_str().is_empty() { ".".to_owned() } else { escape(&shown.to_string_lossy()) }
 }
 
-fn absolute_glob(rule: &str, cwd: &Path) -> String {
+pub(super) fn absolute_glob(rule: &str, cwd: &Path) -> String {
     let full = if rule.starts_with('/') {
         rule.to_owned()
     } else {

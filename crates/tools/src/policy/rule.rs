@@ -1,16 +1,16 @@
 //! One rule, `Tool` or `Tool(subject)`: how it is written and what it matches.
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    str::FromStr,
-};
+use std::{fmt, path::Path, str::FromStr};
 
 use globset::Glob;
 use rooftree_protocol::{ErrorCode, Problem};
 
 use super::{Judged, command, path};
-use crate::{Toolset, lexical::lexical, place, toolset::Found};
+use crate::{
+    Toolset,
+    place::{LastLink, Pinned},
+    toolset::Found,
+};
 
 /// Tools whose subject is a path; a rule's subject is then a glob over paths.
 pub(crate) const PATH_TOOLS: [&str; 10] = [
@@ -144,13 +144,12 @@ pub(super) fn is_outside(tool: &str, subject: &str, directory: &Path) -> bool {
     matches!(family(tool), Family::Path) && !path::is_below(subject, directory)
 }
 
-/// The same path and directory behind all links, if that differs from how they are written.
-pub(super) fn followed(judged: &Judged<'_>) -> Option<(String, PathBuf)> {
+/// Where a tool's path leads. Commands and other subjects lead nowhere.
+pub(super) fn pinned(judged: &Judged<'_>) -> Option<Pinned> {
     let subject = judged.subject.filter(|_| matches!(family(judged.tool), Family::Path))?;
-    let (cwd, written) = (place::real(judged.cwd), lexical(&judged.cwd.join(subject)));
     // Deleting a link takes the link away, not what it leads to.
-    let real = if judged.tool == "Delete" { place::unlinked(&written) } else { place::real(&written) };
-    (real != written).then(|| (real.to_string_lossy().into_owned(), cwd))
+    let last = if judged.tool == "Delete" { LastLink::Kept } else { LastLink::Followed };
+    Some(Pinned::of(Path::new(subject), judged.cwd, last))
 }
 
 /// How the subject of a tool is compared.
@@ -171,7 +170,7 @@ fn family(tool: &str) -> Family {
     }
 }
 
-fn is_glob_match(glob: &str, text: &str) -> bool {
+pub(super) fn is_glob_match(glob: &str, text: &str) -> bool {
     glob == text || Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(text))
 }
 
