@@ -8,6 +8,7 @@ mod compaction;
 mod definitions;
 mod delegation;
 mod fuzz;
+mod files;
 mod limits;
 mod memory;
 mod order;

@@ -10,13 +10,17 @@
 mod background;
 mod changing;
 mod commands;
+mod denied;
 mod desk;
 mod mistakes;
 mod notebooks;
+mod paths;
+mod pinning;
 mod reading;
 mod searching;
 mod semantic_search;
 mod surface;
+mod swapping;
 mod todos;
 mod web;
 mod web_fetch;
