@@ -1,11 +1,14 @@
 //! Files and the policy: what was judged is what is opened, and what is denied is not found.
 
-use std::{fs, os::unix::fs::symlink, sync::Arc};
+use std::{fs, os::unix::fs::symlink, path::Component, sync::Arc};
 
 use rooftree_protocol::{Answer, Command, EventBody, PermissionMode, PermissionScope, SessionId};
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::{House, Plan};
-use rooftree_tools::{Processes, Rule};
+use rooftree_testkit::{House, Plan, fuzz};
+use rooftree_tools::{
+    Processes, Rule,
+    place::{LastLink, Pinned},
+};
 use serde_json::{Value, json};
 
 fn plan(name: &str, input: Value) -> Plan {
@@ -81,4 +84,24 @@ async fn a_yes_is_for_the_place_the_path_led_to() {
     let story = house.story(&session).await;
     assert!(story.contains("the call is not the one that was asked about"), "{story}");
     assert_eq!(fs::read_dir(there.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn fuzz_the_following_of_links() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(directory.path()).unwrap();
+    fs::create_dir_all(root.join("a/b")).unwrap();
+    for (name, target) in [("up", ".."), ("a/gone", "../none/../x"), ("loop", "loop"), ("a/b/root", "/")] {
+        symlink(target, root.join(name)).unwrap();
+    }
+    let seeds: [&[u8]; 6] =
+        [b"a/b/../gone", b"/proc/self/root/x", b"loop/x", b"up/up/a/b/root/etc", b"", b"a//./b/"];
+    let words = ["../", "./", "//", "up/", "loop", "a/gone", "root/", "/proc/self/fd/0", "\0"];
+    fuzz::run(&seeds, &words, |input| {
+        for last in [LastLink::Followed, LastLink::Kept] {
+            let pinned = Pinned::of_bytes(input, &root, last);
+            let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
+            assert!(pinned.real.is_absolute() && pinned.real.components().all(is_plain), "{pinned:?}");
+        }
+    });
 }
