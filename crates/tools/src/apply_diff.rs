@@ -64,6 +64,10 @@ impl Tool for ApplyDiff {
         Some(text(input, "file_path").to_owned())
     }
 
+    fn foresee(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
+        plan(input, context).map(|_| ())
+    }
+
     fn preview(&self, input: &Value, context: &ToolContext) -> String {
         change::preview(plan(input, context))
     }

@@ -1,6 +1,6 @@
 //! A change of one file: planned, shown as a diff, then made.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use rooftree_protocol::{
     ErrorCode,
@@ -8,17 +8,15 @@ use rooftree_protocol::{
 };
 use similar::{ChangeTag, TextDiff};
 
-use crate::{ToolContext, ToolOutput, place, text_file};
+use crate::{ToolContext, ToolOutput, reach::Target, text_file};
 
 /// How long a good diff is looked for; after that a coarser one will do.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
 /// What a file is to become. Nothing has happened yet.
 pub(crate) struct Change {
-    /// Links followed.
-    pub path: PathBuf,
-    /// As the model wrote it.
-    pub shown: String,
+    /// What is changed.
+    pub target: Target,
     /// Its text now; empty if it does not exist.
     pub before: String,
     /// Its text afterwards.
@@ -42,11 +40,11 @@ impl Change {
 
     /// Makes the change. `done` is what the model reads first; the size of it follows.
     pub fn make(&self, done: &str, context: &ToolContext) -> Result<ToolOutput, String> {
-        text_file::save(&self.path, &self.bytes)
-            .map_err(|error| place::explain(&error, &self.path, &self.shown, "write"))?;
+        self.target.save(&self.bytes)?;
         let Difference { text, added, removed } = self.difference();
         let hash = Some(text_file::hash(&self.bytes));
-        let note = FileNote { path: self.path.clone(), action: FileAction::Changed, hash, added, removed };
+        let note =
+            FileNote { path: self.target.path.clone(), action: FileAction::Changed, hash, added, removed };
         // At once, not when the call is recorded: another call of the same reply may follow.
         context.views.note(&note);
         let mut output = ToolOutput::done(format!("{done} (+{added} −{removed} lines)"));
@@ -62,9 +60,13 @@ impl Change {
             u32::try_from(diff.iter_all_changes().filter(|change| change.tag() == tag).count())
                 .unwrap_or(u32::MAX)
         };
-        let old = if self.before.is_empty() { "/dev/null".to_owned() } else { format!("a/{}", self.shown) };
-        let text =
-            diff.unified_diff().context_radius(3).header(&old, &format!("b/{}", self.shown)).to_string();
+        let old =
+            if self.before.is_empty() { "/dev/null".to_owned() } else { format!("a/{}", self.target.shown) };
+        let text = diff
+            .unified_diff()
+            .context_radius(3)
+            .header(&old, &format!("b/{}", self.target.shown))
+            .to_string();
         Difference { text, added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete) }
     }
 }

@@ -1,7 +1,5 @@
 //! Delete: one file, one link, or a directory if that is clearly meant.
 
-use std::{fs, io};
-
 use futures::future::BoxFuture;
 use rooftree_protocol::{
     Effect, ToolKind, ToolSpec,
@@ -12,7 +10,7 @@ use serde_json::Value;
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, Argument, Kind, flag, text},
-    blocking, place,
+    blocking,
 };
 
 const DESCRIPTION: &str = "Delete a file or an empty directory. Of a link only the link is removed.";
@@ -67,26 +65,14 @@ impl Tool for Delete {
 
 fn delete(input: &Value, context: &ToolContext) -> Result<ToolOutput, String> {
     let shown = text(input, "file_path");
-    let path = place::unlinked(&context.resolve(shown));
-    if context.cwd.starts_with(&path) {
+    let target = context.target(shown)?;
+    let home = context.reach.pinned().map(|pinned| pinned.home.clone()).unwrap_or_default();
+    if context.cwd.starts_with(&target.path) || home.starts_with(&target.path) {
         return Err(format!("{shown} is the working directory or one above it; that is not deleted."));
     }
     let _alone = context.views.changing();
-    let kind = fs::symlink_metadata(&path).map_err(|error| place::explain(&error, &path, shown, "delete"))?;
-    let removed = match (kind.is_dir(), flag(input, "recursive")) {
-        (false, _) => fs::remove_file(&path),
-        (true, true) => fs::remove_dir_all(&path),
-        (true, false) => fs::remove_dir(&path),
-    };
-    removed.map_err(|error| match error.kind() {
-        io::ErrorKind::DirectoryNotEmpty => {
-            format!(
-                "{shown} is a directory that is not empty. Give recursive: true to delete all that is in it."
-            )
-        }
-        _ => place::explain(&error, &path, shown, "delete"),
-    })?;
-    let note = FileNote { path, action: FileAction::Deleted, hash: None, added: 0, removed: 0 };
+    if flag(input, "recursive") { target.remove_all() } else { target.remove() }?;
+    let note = FileNote { path: target.path, action: FileAction::Deleted, hash: None, added: 0, removed: 0 };
     context.views.note(&note);
     let mut output = ToolOutput::done(format!("Deleted {shown}"));
     output.files.push(note);

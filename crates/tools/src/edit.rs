@@ -71,6 +71,10 @@ impl Tool for Edit {
         Some(text(input, "file_path").to_owned())
     }
 
+    fn foresee(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
+        plan(input, context).map(|_| ())
+    }
+
     fn preview(&self, input: &Value, context: &ToolContext) -> String {
         change::preview(plan(input, context))
     }
@@ -125,5 +129,5 @@ pub(crate) fn plan_replacements(
         1 => format!("Replaced 1 place in {shown}"),
         count => format!("Replaced {count} places in {shown}"),
     };
-    Ok((Change { path: file.path, shown: shown.to_owned(), before: file.text, after, bytes }, done))
+    Ok((Change { target: file.target, before: file.text, after, bytes }, done))
 }

@@ -4,7 +4,6 @@ use std::{
     cmp::Reverse,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
-    time::SystemTime,
 };
 
 use futures::future::BoxFuture;
@@ -16,7 +15,8 @@ use serde_json::Value;
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, Argument, Kind, number, text},
-    blocking, place,
+    blocking,
+    reach::Neighbours,
     walk::{self, Hiding},
 };
 
@@ -95,13 +95,14 @@ fn split(pattern: &str) -> (PathBuf, String) {
 fn find(input: &Value, context: &ToolContext) -> Result<ToolOutput, String> {
     let pattern = text(input, "pattern");
     let (base, rest) = split(pattern);
-    let root = walk::root(&Path::new(text(input, "path")).join(&base).to_string_lossy(), &context.cwd);
-    place::directory(&root, &walk::shown(&root, &context.cwd))?;
+    let start = Path::new(text(input, "path")).join(&base).to_string_lossy().into_owned();
+    let target = context.target(if start.is_empty() { "." } else { &start })?;
+    target.directory()?;
     let glob = GlobBuilder::new(&rest)
         .literal_separator(true)
         .build()
         .map_err(|error| format!("`{pattern}` is not a valid glob: {}.", error.kind()))?;
-    let mut found = walk_for(&root, &glob.compile_matcher(), context);
+    let mut found = walk_for(&target.path, &glob.compile_matcher(), context);
     if context.cancel.is_cancelled() {
         return Ok(ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"));
     }
@@ -109,18 +110,23 @@ fn find(input: &Value, context: &ToolContext) -> Result<ToolOutput, String> {
     Ok(ToolOutput::done(describe(&found, input, context)))
 }
 
-fn walk_for(root: &Path, glob: &GlobMatcher, context: &ToolContext) -> Vec<(SystemTime, PathBuf)> {
+/// When a file changed, in seconds and nanoseconds, and where it is.
+type Match = ((i64, u64), PathBuf);
+
+fn walk_for(root: &Path, glob: &GlobMatcher, context: &ToolContext) -> Vec<Match> {
     let found = Mutex::new(Vec::new());
-    walk::walk(root, Hiding::Ignored).build_parallel().run(|| {
-        Box::new(|entry| {
+    walk::within(&context.reach, root, Hiding::Ignored).build_parallel().run(|| {
+        let (mut neighbours, found) = (Neighbours::default(), &found);
+        Box::new(move |entry| {
             if context.cancel.is_cancelled() {
                 return WalkState::Quit;
             }
             let file = entry.ok().filter(|entry| is_match(entry, root, glob));
-            if let Some(entry) = file {
-                let changed = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
-                let file = (changed.unwrap_or(SystemTime::UNIX_EPOCH), entry.into_path());
-                found.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+            // Also a proof that it is there: a directory may have become a link during the walk.
+            let seen = file.and_then(|entry| Some((neighbours.stat(entry.path())?, entry)));
+            if let Some((seen, entry)) = seen {
+                let changed = (seen.st_mtime, seen.st_mtime_nsec);
+                found.lock().unwrap_or_else(PoisonError::into_inner).push((changed, entry.into_path()));
             }
             WalkState::Continue
         })
@@ -133,18 +139,19 @@ fn is_match(entry: &DirEntry, root: &Path, glob: &GlobMatcher) -> bool {
     !is_directory && entry.path().strip_prefix(root).is_ok_and(|inside| glob.is_match(inside))
 }
 
-fn describe(found: &[(SystemTime, PathBuf)], input: &Value, context: &ToolContext) -> String {
+fn describe(found: &[Match], input: &Value, context: &ToolContext) -> String {
     let pattern = text(input, "pattern");
     if found.is_empty() {
         let hint =
             if pattern.contains('/') { String::new() } else { format!(" `**/{pattern}` looks deeper.") };
-        return format!("No files match `{pattern}`.{hint}");
+        let notice = context.reach.notice().map(|notice| format!("\n{notice}")).unwrap_or_default();
+        return format!("No files match `{pattern}`.{hint}{notice}");
     }
     let limit = usize::try_from(number(input, "limit").unwrap_or(DEFAULT_FILES)).unwrap_or(usize::MAX);
-    let mut lines: Vec<String> =
-        found.iter().take(limit).map(|(_, path)| walk::shown(path, &context.cwd)).collect();
+    let mut lines: Vec<String> = found.iter().take(limit).map(|(_, path)| context.shown(path)).collect();
     if found.len() > limit {
         lines.push(format!("[… {} more; narrow the pattern or raise limit]", found.len() - limit));
     }
+    lines.extend(context.reach.notice());
     lines.join("\n")
 }

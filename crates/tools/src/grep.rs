@@ -83,11 +83,11 @@ impl Tool for Grep {
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
         blocking::run(move || {
             let query = Query::new(&input, &context)?;
-            let found = search::search(&query, &context.cancel);
+            let found = search::search(&query, &context);
             if context.cancel.is_cancelled() {
                 return Ok(ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"));
             }
-            Ok(ToolOutput::done(found.describe(&query, &context.cwd)))
+            Ok(ToolOutput::done(found.describe(&query, &context)))
         })
     }
 }

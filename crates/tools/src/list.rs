@@ -1,6 +1,6 @@
 //! List: what is in a directory.
 
-use std::{cmp::Reverse, fs, path::Path};
+use std::{cmp::Reverse, ffi::OsStr};
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, ToolKind, ToolSpec};
@@ -10,6 +10,7 @@ use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, Argument, Kind, flag, text},
     blocking, place,
+    reach::{Directory, is_directory},
     walk::{self, Hiding},
 };
 
@@ -83,17 +84,17 @@ struct Entry {
 }
 
 fn list(input: &Value, shown: &str, context: &ToolContext) -> Result<ToolOutput, String> {
-    let path = context.resolve(shown);
-    place::directory(&path, shown)?;
+    let target = context.target(shown)?;
+    let directory = target.directory()?;
     let hiding = if flag(input, "all") { Hiding::Nothing } else { Hiding::Ignored };
-    let all = fs::read_dir(&path).map_err(|error| place::explain(&error, &path, shown, "look into"))?.count();
+    let all = directory.names().map_err(|error| target.explain(&error, "look into"))?.count();
     let mut entries = Vec::new();
-    for entry in walk::walk(&path, hiding).max_depth(Some(1)).build().flatten() {
+    for entry in walk::within(&context.reach, &target.path, hiding).max_depth(Some(1)).build().flatten() {
         if context.cancel.is_cancelled() {
             break;
         }
         if entry.depth() == 1 {
-            entries.push(describe(entry.path()));
+            entries.extend(describe(&directory, entry.file_name()));
         }
     }
     entries.sort_by(|a, b| (Reverse(a.is_directory), &a.name).cmp(&(Reverse(b.is_directory), &b.name)));
@@ -101,22 +102,24 @@ fn list(input: &Value, shown: &str, context: &ToolContext) -> Result<ToolOutput,
     if entries.len() > SHOWN {
         lines.push(format!("[… {} more; Glob narrows it down]", entries.len() - SHOWN));
     }
-    match all.saturating_sub(entries.len()) {
-        0 if entries.is_empty() => lines.push(format!("[{shown} is empty]")),
+    match all.saturating_sub(entries.len()).saturating_sub(context.reach.left_out()) {
+        0 if all == 0 => lines.push(format!("[{shown} is empty]")),
         0 => {}
         hidden => lines.push(format!("[{hidden} more are ignored; all: true shows them]")),
     }
+    lines.extend(context.reach.notice());
     Ok(ToolOutput::done(lines.join("\n")))
 }
 
-fn describe(path: &Path) -> Entry {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let metadata = fs::symlink_metadata(path).ok();
-    let is_directory = metadata.as_ref().is_some_and(fs::Metadata::is_dir);
-    let line = match (is_directory, fs::read_link(path)) {
-        (true, _) => format!("{name}/"),
-        (false, Ok(target)) => format!("{name} → {}", target.display()),
-        (false, Err(_)) => format!("{name}  {}", place::size(metadata.map_or(0, |metadata| metadata.len()))),
+/// What has this name in the directory; nothing if that is gone.
+fn describe(directory: &Directory, name: &OsStr) -> Option<Entry> {
+    let found = directory.stat(name).ok()?;
+    let is_directory = is_directory(&found);
+    let name_shown = place::one_line(&name.to_string_lossy());
+    let line = match (is_directory, directory.link(name)) {
+        (true, _) => format!("{name_shown}/"),
+        (false, Some(target)) => format!("{name_shown} → {}", place::one_line(&target.to_string_lossy())),
+        (false, None) => format!("{name_shown}  {}", place::size(u64::try_from(found.st_size).unwrap_or(0))),
     };
-    Entry { name, is_directory, line }
+    Some(Entry { name: name_shown, is_directory, line })
 }

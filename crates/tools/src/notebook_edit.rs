@@ -67,6 +67,10 @@ impl Tool for NotebookEdit {
         Some(text(input, "file_path").to_owned())
     }
 
+    fn foresee(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
+        plan(input, context).map(|_| ())
+    }
+
     fn preview(&self, input: &Value, context: &ToolContext) -> String {
         change::preview(plan(input, context))
     }
@@ -105,5 +109,5 @@ fn plan(input: &Value, context: &ToolContext) -> Result<(Change, String), String
     let after = notebook::change(&file.text, wish(input)?).map_err(|words| format!("{shown}: {words}"))?;
     let bytes = file.encode(&after);
     let done = format!("Changed a cell of {shown}");
-    Ok((Change { path: file.path, shown, before: file.text, after, bytes }, done))
+    Ok((Change { target: file.target, before: file.text, after, bytes }, done))
 }

@@ -1,54 +1,103 @@
-//! What is at a path, and how to say that it is not what was expected.
+//! Where a path leads and what is there, in words.
 
 use std::{
-    fs::{self, File, Metadata},
-    io,
-    os::unix::fs::FileTypeExt,
-    path::{Path, PathBuf},
+    ffi::OsStr,
+    fs::{self, FileType},
+    os::unix::{ffi::OsStrExt, fs::FileTypeExt},
+    path::{Component, Path, PathBuf},
 };
+
+use crate::lexical::lexical;
+
+/// No system call takes a longer path, so there is nothing to follow in one.
+const PATH_BYTES: usize = 4096;
+
+/// Longer chains of links are circles; the kernel draws the line there too.
+const LINKS: usize = 40;
+
+/// Where the links of a path led at one moment.
+///
+/// Invariant: links are followed once per call. The policy judges `real`, and `real` is what is opened,
+/// without following any link again: whoever changes a link in between changes nothing but the outcome
+/// to a failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pinned {
+    /// The path as it was asked for: absolute, without `.` and `..`.
+    pub written: PathBuf,
+    /// The same behind all links.
+    pub real: PathBuf,
+    /// The directory that relative paths start in, behind all links.
+    pub home: PathBuf,
+}
+
+/// What is done with a link that is the last part of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastLink {
+    /// What it leads to is meant.
+    Followed,
+    /// The link itself is meant: it is to be deleted.
+    Kept,
+}
+
+impl Pinned {
+    /// Follows the links of a path, whatever it is: nothing that can be written makes it fail.
+    pub fn of(path: &Path, cwd: &Path, last: LastLink) -> Self {
+        let written = lexical(&cwd.join(path));
+        let found = match last {
+            LastLink::Followed => real(&written),
+            LastLink::Kept => unlinked(&written),
+        };
+        Self { real: found, home: real(cwd), written }
+    }
+
+    /// The same for a name that need not be text: what a fuzzer begins with.
+    pub fn of_bytes(path: &[u8], cwd: &Path, last: LastLink) -> Self {
+        Self::of(Path::new(OsStr::from_bytes(path)), cwd, last)
+    }
+
+    /// Whether no system call takes it, so that there is nothing to judge.
+    pub fn is_too_long(&self) -> bool {
+        self.written.as_os_str().len().max(self.real.as_os_str().len()) > PATH_BYTES
+    }
+}
 
 /// The name a file has when links are followed, so that every way to it is the same file.
 /// Works for files that do not exist yet, also behind a link or in directories still to be made.
 pub(crate) fn real(path: &Path) -> PathBuf {
-    /// Longer chains of links are circles.
-    const LINKS: usize = 8;
     let mut path = path.to_owned();
-    for _ in 0..LINKS {
+    let mut links = 0..LINKS;
+    // What is not there yet, from the last part to the first.
+    let mut missing = Vec::new();
+    while path.as_os_str().len() <= PATH_BYTES {
         if let Ok(found) = fs::canonicalize(&path) {
-            return found;
+            path = found;
+            break;
         }
-        match (path.parent(), fs::read_link(&path)) {
-            (Some(parent), Ok(target)) => path = parent.join(target),
-            _ => break,
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { break };
+        match fs::read_link(&path) {
+            // It leads to nothing yet.
+            Ok(target) if links.next().is_some() => path = parent.join(target),
+            _ => {
+                missing.push(name.to_owned());
+                path = parent.to_owned();
+            }
         }
     }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => real(parent).join(name),
-        _ => path,
-    }
+    path.extend(missing.iter().rev());
+    // The target of a link may lead up from a directory that is not there.
+    if path.components().any(|part| part == Component::ParentDir) { lexical(&path) } else { path }
 }
 
 /// The same without following a link that is itself the last part: what would be deleted.
-pub(crate) fn unlinked(path: &Path) -> PathBuf {
+fn unlinked(path: &Path) -> PathBuf {
     match (path.parent().map(real), path.file_name()) {
         (Some(parent), Some(name)) => parent.join(name),
         _ => path.to_owned(),
     }
 }
 
-/// Opens a regular file; anything else is named. `shown` is the path as the model wrote it.
-///
-/// Looks before it opens: opening a FIFO would wait for a writer that never comes.
-pub(crate) fn open(path: &Path, shown: &str) -> Result<(File, Metadata), String> {
-    let metadata = fs::metadata(path).map_err(|error| explain(&error, path, shown, "read"))?;
-    regular(&metadata, shown)?;
-    let file = File::open(path).map_err(|error| explain(&error, path, shown, "read"))?;
-    Ok((file, metadata))
-}
-
 /// Refuses what is not a regular file.
-pub(crate) fn regular(metadata: &Metadata, shown: &str) -> Result<(), String> {
-    let kind = metadata.file_type();
+pub(crate) fn regular(kind: FileType, shown: &str) -> Result<(), String> {
     if kind.is_file() {
         return Ok(());
     }
@@ -59,52 +108,12 @@ pub(crate) fn regular(metadata: &Metadata, shown: &str) -> Result<(), String> {
         "a FIFO"
     } else if kind.is_socket() {
         "a socket"
+    } else if kind.is_symlink() {
+        "a link"
     } else {
         "a device"
     };
     Err(format!("{shown} is {what}, not a regular file."))
-}
-
-/// Refuses what is not a directory.
-pub(crate) fn directory(path: &Path, shown: &str) -> Result<(), String> {
-    let metadata = fs::metadata(path).map_err(|error| explain(&error, path, shown, "look into"))?;
-    if metadata.is_dir() {
-        Ok(())
-    } else {
-        Err(format!("{shown} is a file, not a directory. Read shows it."))
-    }
-}
-
-/// What the system said, in words that help.
-pub(crate) fn explain(error: &io::Error, path: &Path, shown: &str, wish: &str) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => missing(path, shown),
-        io::ErrorKind::PermissionDenied => format!("There is no permission to {wish} {shown}."),
-        io::ErrorKind::NotADirectory => format!("{shown} leads through a file as if it were a directory."),
-        _ => format!("Could not {wish} {shown}: {error}."),
-    }
-}
-
-/// That there is nothing, and up to three names that may have been meant.
-fn missing(path: &Path, shown: &str) -> String {
-    let near = near_names(path);
-    let start = Path::new(shown).parent().unwrap_or(Path::new(""));
-    let meant: Vec<String> = near.iter().map(|name| start.join(name).display().to_string()).collect();
-    match meant.as_slice() {
-        [] => format!("{shown} does not exist."),
-        names => format!("{shown} does not exist. Did you mean {}?", names.join(" or ")),
-    }
-}
-
-fn near_names(path: &Path) -> Vec<String> {
-    /// Enough for a directory people work in; a huge one is not searched to the end.
-    const LOOKED_AT: usize = 5000;
-    let (Some(directory), Some(wanted)) = (path.parent(), path.file_name()) else { return Vec::new() };
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(LOOKED_AT);
-    let names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let near = similar::get_close_matches::<str>(&wanted.to_string_lossy(), &names, 3, 0.6);
-    near.into_iter().map(str::to_owned).collect()
 }
 
 /// A size as people say it.
@@ -113,5 +122,64 @@ pub(crate) fn size(bytes: u64) -> String {
     match UNITS.into_iter().find(|(_, unit)| bytes >= *unit) {
         Some((name, unit)) => format!("{}.{} {name}", bytes / unit, (bytes % unit) * 10 / unit),
         None => format!("{bytes} bytes"),
+    }
+}
+
+/// A name as one line: whoever names a file cannot make one look like two.
+pub(crate) fn one_line(name: &str) -> String {
+    if !name.chars().any(is_unseen) {
+        return name.to_owned();
+    }
+    let escaped = name.chars().map(|c| if is_unseen(c) { c.escape_default().to_string() } else { c.into() });
+    escaped.collect()
+}
+
+/// Characters that move the cursor, or turn the direction of what follows.
+fn is_unseen(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_a_megabyte_is_pinned_at_once() {
+        let long = "a/".repeat(500_000);
+        let pinned = Pinned::of(Path::new(&long), Path::new("/"), LastLink::Followed);
+        assert_eq!(pinned.real, pinned.written);
+    }
+
+    #[test]
+    fn a_dangling_link_is_pinned_to_what_it_would_make() {
+        let root = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        let link = |name: &str, target: &str| std::os::unix::fs::symlink(target, root.join(name)).unwrap();
+        link("plain", "later");
+        link("chain", "plain");
+        link("up", "gone/../later");
+        link("out", "../elsewhere/x");
+        link("circle", "circle");
+        let table = [
+            ("plain", "later"),
+            ("chain", "later"),
+            ("up", "later"),
+            ("circle", "circle"),
+            ("a/b/c", "a/b/c"),
+        ];
+        for (written, real) in table {
+            let pinned = Pinned::of(Path::new(written), &root, LastLink::Followed);
+            assert_eq!(pinned.real, root.join(real), "{written}");
+        }
+        let pinned = Pinned::of(Path::new("out"), &root, LastLink::Followed);
+        assert_eq!(pinned.real, root.parent().unwrap().join("elsewhere/x"));
+        let kept = Pinned::of(Path::new("out"), &root, LastLink::Kept);
+        assert_eq!(kept.real, root.join("out"));
+    }
+
+    #[test]
+    fn names_stay_on_their_line() {
+        assert_eq!(one_line("a\nb\u{1b}[2J\u{202e}c"), "a\\nb\\u{1b}[2J\\u{202e}c");
+        assert_eq!(one_line("ä b.txt"), "ä b.txt");
     }
 }

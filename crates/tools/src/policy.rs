@@ -12,11 +12,13 @@ pub mod import;
 mod line;
 mod narrow;
 mod path;
+mod reach;
 mod rule;
 mod wording;
 
 use rooftree_protocol::{Effect, PermissionMode};
 
+use crate::place::Pinned;
 use call::{Beyond, Facts, Family, Hit, family};
 use line::{Cover, Line, Uncovered};
 use wording::{name_of, weakest_mode_for, words_for};
@@ -55,9 +57,19 @@ impl Policy {
         self.explain(judged).verdict
     }
 
+    /// Judges one call whose links were followed before, and does not follow them again: what is
+    /// judged is what will be opened.
+    pub fn judge_at(&self, judged: &Judged<'_>, pinned: Option<&Pinned>) -> Verdict {
+        self.explain_at(judged, pinned).verdict
+    }
+
     /// Judges one call and tells how.
     pub fn explain(&self, judged: &Judged<'_>) -> Derivation {
-        let facts = Facts::of(judged);
+        self.explain_at(judged, judged.pinned().as_ref())
+    }
+
+    fn explain_at(&self, judged: &Judged<'_>, pinned: Option<&Pinned>) -> Derivation {
+        let facts = Facts::of(judged, pinned);
         let mut walk = Walk { policy: self, facts: &facts, effect: facts.effect(), uncovered: None };
         let mut steps = Vec::with_capacity(7);
         let layers = [Layer::Deny, Layer::Plan, Layer::Ask, Layer::Grants, Layer::Allow, Layer::Mode];
@@ -78,7 +90,7 @@ impl Policy {
 
     /// The narrowest rule that would allow this call the next time.
     pub fn suggested_rule(judged: &Judged<'_>) -> Rule {
-        Facts::of(judged).exact_rule()
+        Facts::of(judged, judged.pinned().as_ref()).exact_rule()
     }
 
     fn rules_of(&self, layer: Layer) -> usize {
@@ -111,6 +123,9 @@ impl Walk<'_> {
     fn ask(&mut self, layer: Layer) -> Option<Verdict> {
         let Policy { mode, allow, ask, deny } = self.policy;
         match layer {
+            Layer::Deny if self.facts.is_too_long => {
+                Some(Verdict::Deny("its path is longer than the system takes".to_owned()))
+            }
             Layer::Deny => {
                 let Hit { rule, part } = self.facts.denied_by(deny)?;
                 Some(Verdict::Deny(format!("the deny rule `{rule}` refuses {}, in every mode", what(part))))

@@ -2,10 +2,7 @@
 
 mod page;
 
-use std::{
-    io::{BufReader, Read as _},
-    path::Path,
-};
+use std::io::{BufReader, Read as _};
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
@@ -18,6 +15,7 @@ use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, Argument, Kind, number, text},
     blocking, output, place,
+    reach::Target,
     text_file::{WHOLE_BYTES, hash},
     tool::Media,
 };
@@ -135,17 +133,23 @@ fn read_blob(bytes: Option<Vec<u8>>, blob: &str, input: &Value) -> ToolOutput {
 
 fn read_file(input: &Value, context: &ToolContext) -> Result<ToolOutput, String> {
     let shown = text(input, "file_path");
-    let path = place::real(&context.resolve(shown));
-    let (mut file, metadata) = place::open(&path, shown)?;
+    let target = context.target(shown)?;
+    let (mut file, metadata) = target.open()?;
     if metadata.len() > WHOLE_BYTES {
-        return read_part_of_huge(file, metadata.len(), input, context);
+        return read_part_of_huge(file, metadata.len(), &target, (input, context));
     }
     let mut bytes = Vec::new();
     file.by_ref()
         .take(WHOLE_BYTES)
         .read_to_end(&mut bytes)
-        .map_err(|error| place::explain(&error, &path, shown, "read"))?;
-    let note = FileNote { path, action: FileAction::Read, hash: Some(hash(&bytes)), added: 0, removed: 0 };
+        .map_err(|error| target.explain(&error, "read"))?;
+    let note = FileNote {
+        path: target.path,
+        action: FileAction::Read,
+        hash: Some(hash(&bytes)),
+        added: 0,
+        removed: 0,
+    };
     context.views.note(&note);
     let mut output = show(&bytes, shown, input)?;
     output.files.push(note);
@@ -191,11 +195,11 @@ fn show_picture(bytes: &[u8], shown: &str, media_type: &str) -> Result<ToolOutpu
 fn read_part_of_huge(
     mut file: std::fs::File,
     size: u64,
-    input: &Value,
-    context: &ToolContext,
+    target: &Target,
+    (input, context): (&Value, &ToolContext),
 ) -> Result<ToolOutput, String> {
-    let shown = text(input, "file_path");
-    let failed = |error: std::io::Error| place::explain(&error, Path::new(shown), shown, "read");
+    let shown = target.shown.as_str();
+    let failed = |error: std::io::Error| target.explain(&error, "read");
     let mut start = Vec::new();
     file.by_ref().take(8192).read_to_end(&mut start).map_err(failed)?;
     if is_binary(&start) {

@@ -1,16 +1,10 @@
-//! A text file as edits see it: checked, decoded, and saved whole or not at all.
+//! A text file as edits see it: checked, decoded, and encoded again as it was.
 
-use std::{
-    fs, io,
-    io::{Read, Write},
-    os::unix::fs::{MetadataExt, PermissionsExt, chown},
-    path::{Path, PathBuf},
-};
+use std::io::Read;
 
 use sha2::{Digest, Sha256};
-use tempfile::Builder;
 
-use crate::{ToolContext, place};
+use crate::{ToolContext, place, reach::Target};
 
 /// Files up to this size are taken into memory, and can be edited.
 pub(crate) const WHOLE_BYTES: u64 = 10 * 1024 * 1024;
@@ -19,8 +13,8 @@ const BOM: &str = "\u{feff}";
 
 /// A file whose content the session knows and may change.
 pub(crate) struct TextFile {
-    /// Links followed: what is written is the target.
-    pub path: PathBuf,
+    /// What is written.
+    pub target: Target,
     /// Without byte order mark, and with plain line ends if all ends were the same.
     pub text: String,
     has_bom: bool,
@@ -30,8 +24,8 @@ pub(crate) struct TextFile {
 impl TextFile {
     /// Opens a file the session has read and that has not changed since.
     pub fn open(context: &ToolContext, shown: &str) -> Result<Self, String> {
-        let path = place::real(&context.resolve(shown));
-        let bytes = known_bytes(context, &path, shown)?;
+        let target = context.target(shown)?;
+        let bytes = known_bytes(context, &target)?;
         let text = String::from_utf8(bytes).map_err(|_| {
             format!("{shown} is not valid UTF-8 text, so it cannot be edited; a Bash command can.")
         })?;
@@ -41,7 +35,7 @@ impl TextFile {
         };
         let is_crlf = text.contains("\r\n") && text.matches('\n').count() == text.matches("\r\n").count();
         let text = if is_crlf { text.replace("\r\n", "\n") } else { text };
-        Ok(Self { path, text, has_bom, is_crlf })
+        Ok(Self { target, text, has_bom, is_crlf })
     }
 
     /// What a model wrote, in the form `text` is in.
@@ -57,21 +51,20 @@ impl TextFile {
 }
 
 /// The content of a file the session has read, if it is still the same.
-pub(crate) fn known_bytes(context: &ToolContext, path: &Path, shown: &str) -> Result<Vec<u8>, String> {
-    let (file, metadata) = place::open(path, shown)?;
+pub(crate) fn known_bytes(context: &ToolContext, target: &Target) -> Result<Vec<u8>, String> {
+    let (file, metadata) = target.open()?;
+    let shown = &target.shown;
     if metadata.len() > WHOLE_BYTES {
         return Err(format!(
             "{shown} is too large to edit here ({}); a Bash command can.",
             place::size(metadata.len())
         ));
     }
-    let Some(seen) = context.views.seen(path) else {
+    let Some(seen) = context.views.seen(&target.path) else {
         return Err(format!("{shown} has not been read in this session. Read it first, then change it."));
     };
     let mut bytes = Vec::new();
-    file.take(WHOLE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| place::explain(&error, path, shown, "read"))?;
+    file.take(WHOLE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| target.explain(&error, "read"))?;
     if hash(&bytes) != seen {
         return Err(format!("{shown} has changed since it was read. Read it again, then change it."));
     }
@@ -81,24 +74,4 @@ pub(crate) fn known_bytes(context: &ToolContext, path: &Path, shown: &str) -> Re
 /// The name of a content.
 pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Replaces or creates a file in one step: readers see the old content or the new one.
-/// Directories above it are created; mode and owner stay.
-pub(crate) fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(directory)?;
-    // The mode a new file gets is narrowed by the user's mask, as for any other program.
-    let mode = fs::Permissions::from_mode(0o666);
-    let mut temporary = Builder::new().prefix(".rooftree-").permissions(mode).tempfile_in(directory)?;
-    temporary.write_all(bytes)?;
-    if let Ok(existing) = fs::metadata(path) {
-        let own = temporary.as_file().metadata()?;
-        if (own.uid(), own.gid()) != (existing.uid(), existing.gid()) {
-            // Only root can give files away; for others the file becomes their own.
-            let _ = chown(temporary.path(), Some(existing.uid()), Some(existing.gid()));
-        }
-        fs::set_permissions(temporary.path(), existing.permissions())?;
-    }
-    temporary.persist(path).map(|_| ()).map_err(|error| error.error)
 }

@@ -15,12 +15,13 @@ use rooftree_protocol::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::lexical::lexical;
+use crate::{Reach, lexical::lexical, reach::Target, walk};
 
 /// Something an agent can do.
 ///
 /// Contract: `act.rs` in the runtime is the only caller. For each call it asks, in this
-/// order, `normalise`, `effect`, `title` (all pure, no I/O), then the policy, then `run`.
+/// order, `normalise`, `effect`, `title` (all pure, no I/O), then the policy, then, if a person
+/// must be asked, `foresee` and `preview`, then `run`.
 /// `run` never panics and never returns an error type: what went wrong is content for the
 /// model, with [`ToolOutput::failed`]. When `context.cancel` fires, `run` stops whatever it
 /// started and returns soon with what it has.
@@ -86,6 +87,13 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Why the call must fail whatever anybody says, if that is plain already: nobody is asked about
+    /// what cannot be done. May read files, and changes nothing.
+    fn foresee(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
+        let _ = (input, context);
+        Ok(())
+    }
+
     /// More for the person who is asked: the diff of an edit. May read files.
     fn preview(&self, input: &Value, context: &ToolContext) -> String {
         let _ = (input, context);
@@ -105,6 +113,8 @@ pub struct ToolContext {
     pub call: CallId,
     /// Relative paths start here.
     pub cwd: Arc<Path>,
+    /// The files this call may touch.
+    pub reach: Reach,
     /// Fires when the call should stop.
     pub cancel: CancellationToken,
     /// What the session has seen of files.
@@ -142,6 +152,17 @@ impl ToolContext {
     /// link is in, not the one above its target.
     pub fn resolve(&self, path: &str) -> PathBuf {
         lexical(&self.cwd.join(path))
+    }
+
+    /// What a model wrote as something that can be opened, if that is what the call was judged by.
+    pub(crate) fn target(&self, shown: &str) -> Result<Target, String> {
+        Target::new(&self.reach, &self.cwd, &self.resolve(shown), shown)
+    }
+
+    /// A path as a model should see it: relative where that is shorter, and always one line.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        let home = self.reach.pinned().map(|pinned| pinned.home.as_path());
+        walk::shown(path, home.filter(|home| path.starts_with(home)).unwrap_or(&self.cwd))
     }
 }
 

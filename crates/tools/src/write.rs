@@ -1,6 +1,6 @@
 //! Write: a whole file, new or known, or more at the end of one.
 
-use std::fs;
+use std::io::Read;
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, ToolKind, ToolSpec};
@@ -11,7 +11,9 @@ use crate::{
     arguments::{self, Argument, Kind, flag, text},
     blocking,
     change::{self, Change},
-    place, text_file,
+    place,
+    reach::Target,
+    text_file,
 };
 
 const DESCRIPTION: &str = "Write a whole file; directories above it are created. An existing file must have been \
@@ -62,6 +64,10 @@ impl Tool for Write {
         Some(text(input, "file_path").to_owned())
     }
 
+    fn foresee(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
+        plan(input, context).map(|_| ())
+    }
+
     fn preview(&self, input: &Value, context: &ToolContext) -> String {
         change::preview(plan(input, context))
     }
@@ -74,8 +80,8 @@ impl Tool for Write {
 fn plan(input: &Value, context: &ToolContext) -> Result<(Change, String), String> {
     let shown = text(input, "file_path").to_owned();
     let content = text(input, "content");
-    let path = place::real(&context.resolve(&shown));
-    let existing = existing(input, context, &shown)?;
+    let target = context.target(&shown)?;
+    let existing = existing(input, context, &target)?;
     let before = existing.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned();
     let bytes = match existing {
         Some(mut bytes) if flag(input, "append") => {
@@ -94,29 +100,31 @@ fn plan(input: &Value, context: &ToolContext) -> Result<(Change, String), String
         format!("Wrote {lines} to {shown}")
     };
     let after = String::from_utf8_lossy(&bytes).into_owned();
-    Ok((Change { path, shown, before, after, bytes }, done))
+    Ok((Change { target, before, after, bytes }, done))
 }
 
 /// The bytes that would be replaced; none if there is no such file yet.
-fn existing(input: &Value, context: &ToolContext, shown: &str) -> Result<Option<Vec<u8>>, String> {
-    let path = place::real(&context.resolve(shown));
-    match fs::metadata(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(place::explain(&error, &path, shown, "write")),
-        Ok(metadata) => {
-            place::regular(&metadata, shown)?;
-            if metadata.len() > text_file::WHOLE_BYTES {
-                let size = place::size(metadata.len());
-                return Err(format!("{shown} is too large to change here ({size}); a Bash command can."));
-            }
-        }
+fn existing(input: &Value, context: &ToolContext, target: &Target) -> Result<Option<Vec<u8>>, String> {
+    let shown = &target.shown;
+    let Some(metadata) = target.replaced()? else { return Ok(None) };
+    if metadata.len() > text_file::WHOLE_BYTES {
+        let size = place::size(metadata.len());
+        return Err(format!("{shown} is too large to change here ({size}); a Bash command can."));
+    }
+    // What must not be read can still be replaced; its content is not part of the answer then.
+    if flag(input, "overwrite") && !flag(input, "append") && !target.is_readable() {
+        return Ok(None);
     }
     // Adding to a file destroys nothing, so it need not have been read.
     if flag(input, "overwrite") || flag(input, "append") {
-        let bytes = fs::read(&path).map_err(|error| place::explain(&error, &path, shown, "read"))?;
+        let (file, _) = target.open()?;
+        let mut bytes = Vec::new();
+        file.take(text_file::WHOLE_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| target.explain(&error, "read"))?;
         return Ok(Some(bytes));
     }
-    match text_file::known_bytes(context, &path, shown) {
+    match text_file::known_bytes(context, target) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(words) => Err(format!("{words} Or give overwrite: true.")),
     }

@@ -8,9 +8,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use rooftree_protocol::{CallId, SessionId};
+use rooftree_protocol::{CallId, Effect, SessionId};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_tools::{Processes, Tool, ToolContext, tool::FileViews, toolset::Found};
+use rooftree_tools::{Judged, Policy, Processes, Tool, ToolContext, tool::FileViews, toolset::Found};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -67,10 +67,13 @@ fn ripgrep(root: &Path) -> Result<()> {
 
 async fn search(grep: &dyn Tool, root: &Path) -> Result<()> {
     let input = grep.normalise("Grep", json!({"pattern": NOWHERE})).map_err(anyhow::Error::msg)?;
+    let name = grep.spec().name.as_str();
+    let judged = Judged { tool: name, subject: Some("."), effect: Effect::ReadOnly, cwd: root };
     let context = ToolContext {
         session: SessionId::from_entropy(1),
         call: CallId::from_entropy(1),
         cwd: root.into(),
+        reach: Policy::default().reach(&judged),
         cancel: CancellationToken::new(),
         views: FileViews::default(),
         todos: Arc::default(),

@@ -3,8 +3,8 @@
 use std::{cell::Cell, fs, path::Path, sync::Arc};
 
 use anyhow::{Result, ensure};
-use rooftree_protocol::{CallId, SessionId};
-use rooftree_tools::{SemanticSearch, Tool, ToolContext, tool::FileViews};
+use rooftree_protocol::{CallId, Effect, SessionId};
+use rooftree_tools::{Judged, Policy, SemanticSearch, Tool, ToolContext, tool::FileViews};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -101,10 +101,13 @@ fn source(outer: usize, file: usize) -> String {
 
 async fn search(tool: &SemanticSearch, root: &Path, query: &str) -> Result<()> {
     let input = tool.normalise("SemanticSearch", json!({"query": query})).map_err(anyhow::Error::msg)?;
+    let name = tool.spec().name.as_str();
+    let judged = Judged { tool: name, subject: Some("."), effect: Effect::ReadOnly, cwd: root };
     let context = ToolContext {
         session: SessionId::from_entropy(1),
         call: CallId::from_entropy(1),
         cwd: root.into(),
+        reach: Policy::default().reach(&judged),
         cancel: CancellationToken::new(),
         views: FileViews::default(),
         todos: Arc::default(),

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Agent,
-    call::{Prepared, context, leave},
+    call::{Prepared, context, leave, not_made},
     check::{Checked, consult, refusal},
     journal::Commit,
     limits::End,
@@ -60,6 +60,12 @@ pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Optio
                 }
                 Permitted::No(words) => {
                     agent.note(EventBody::ToolCompleted(refusal(&prepared, words)));
+                    None
+                }
+                Permitted::Vain(words) => {
+                    let record =
+                        not_made(&call, &prepared.title, Outcome::Failed(ErrorCode::ToolFailed), words);
+                    agent.note(EventBody::ToolCompleted(record));
                     None
                 }
                 Permitted::Ended(end) => {

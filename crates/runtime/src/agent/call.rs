@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{Effect, EventBody, Outcome, Part, Repeat, ToolCall, event::ToolRecord};
-use rooftree_tools::{Tool, ToolContext, toolset::Found};
+use rooftree_tools::{Reach, Tool, ToolContext, toolset::Found};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,8 @@ pub(super) struct Prepared {
     pub(super) effect: Effect,
     pub(super) repeat: Repeat,
     pub(super) title: String,
+    /// The files it was judged by, and may touch.
+    pub(super) reach: Reach,
     /// What lets it happen, in words.
     pub(super) permitted: String,
 }
@@ -38,6 +40,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
         session: agent.session.id.clone(),
         call: call.clone(),
         cwd: agent.session.cwd.as_path().into(),
+        reach: one.reach.clone(),
         cancel,
         caller: caller(agent, one),
         views: agent.views.clone(),

@@ -45,12 +45,14 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
         effect,
         cwd: &agent.session.cwd,
     };
+    // Links are followed here, once: what is judged is what the tool opens.
+    let reach = agent.policy.reach(&judged);
     let verdict = match tool.wants(&input) {
         Some(rule) => wanted(agent, &rule),
-        None => agent.policy.judge(&judged),
+        None => agent.policy.judge_at(&judged, reach.pinned()),
     };
     let mut prepared =
-        Prepared { call: call.clone(), tool, input, effect, repeat, title, permitted: String::new() };
+        Prepared { call: call.clone(), tool, input, effect, repeat, title, reach, permitted: String::new() };
     match verdict {
         Verdict::Allow(reason) => {
             prepared.permitted = reason;

@@ -23,6 +23,8 @@ use crate::{Error, standing};
 pub(super) enum Permitted {
     Yes(String),
     No(String),
+    /// Nobody was asked, because it cannot be done anyway.
+    Vain(String),
     Ended(End),
 }
 
@@ -50,6 +52,12 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         }
         return Ok(Permitted::No(format!("[auto-rejected: nobody can be asked] {reason}")));
     }
+    let context = context(agent, one, CancellationToken::new());
+    if before.is_none()
+        && let Err(words) = one.tool.foresee(&one.input, &context)
+    {
+        return Ok(Permitted::Vain(words));
+    }
     let until = before.map_or_else(|| inquire::deadline(agent), |asked| asked.until);
     let rule = suggested_rule(agent, one);
     let is_ask_rule = agent.policy.ask.iter().any(|ask| reason.contains(&format!("`{ask}`")));
@@ -58,7 +66,7 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         call: one.call.id.clone(),
         tool: one.tool.spec().name.clone(),
         title: one.title.clone(),
-        detail: one.tool.preview(&one.input, &context(agent, one, CancellationToken::new())),
+        detail: one.tool.preview(&one.input, &context),
         effect: one.effect,
         rule: rule.rule.clone(),
         until,
@@ -156,6 +164,8 @@ fn digest(agent: &Agent, one: &Prepared) -> String {
         agent.session.agent,
         agent.session.id,
         one.call.id,
+        // Where its links lead: a yes is for that place and no other.
+        one.reach.pinned().map(|pinned| pinned.real.to_string_lossy()),
     ]);
     Sha256::digest(exact.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
 }

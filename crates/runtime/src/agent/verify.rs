@@ -12,7 +12,7 @@ use rooftree_protocol::{
     message::text_of,
 };
 use rooftree_providers::{Media, ModelMessage, Request, ToolChoice};
-use rooftree_tools::{ToolContext, output, toolset::Found};
+use rooftree_tools::{Reach, ToolContext, output, toolset::Found};
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -98,6 +98,7 @@ fn context(agent: &Agent, cancel: CancellationToken) -> ToolContext {
         session: agent.session.id.clone(),
         call: CallId::from_entropy(agent.world.entropy()),
         cwd: agent.session.cwd.as_path().into(),
+        reach: Reach::default(),
         cancel,
         caller: None,
         views: agent.views.clone(),

@@ -7,6 +7,7 @@ mod cancel;
 mod compaction;
 mod definitions;
 mod delegation;
+mod files;
 mod fuzz;
 mod limits;
 mod memory;

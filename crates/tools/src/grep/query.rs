@@ -1,6 +1,6 @@
 //! What is searched for and where, checked before the search begins.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
@@ -8,9 +8,8 @@ use ignore::{WalkParallel, overrides::OverrideBuilder, types::TypesBuilder};
 use serde_json::Value;
 
 use crate::{
-    ToolContext,
+    Reach, ToolContext,
     arguments::{flag, number, text},
-    place,
     walk::{self, Hiding},
 };
 
@@ -75,12 +74,12 @@ impl Query {
             after: lines("after"),
         };
         // Built once for its errors: a walk that cannot begin is told before it is tried.
-        query.walk().map(|_| query)
+        query.walk(&context.reach).map(|_| query)
     }
 
     /// A walk over all files that may be searched.
-    pub fn walk(&self) -> Result<WalkParallel, String> {
-        let mut walk = walk::walk(&self.root, Hiding::Ignored);
+    pub fn walk(&self, reach: &Reach) -> Result<WalkParallel, String> {
+        let mut walk = walk::within(reach, &self.root, Hiding::Ignored);
         if let Some(glob) = &self.glob {
             let mut overrides = OverrideBuilder::new(&self.root);
             let built = overrides.add(glob).and_then(|overrides| overrides.build());
@@ -133,12 +132,7 @@ fn matcher(input: &Value) -> Result<RegexMatcher, String> {
 }
 
 fn root(path: &str, context: &ToolContext) -> Result<PathBuf, String> {
-    let root = walk::root(path, &context.cwd);
-    let shown = if path.is_empty() { "." } else { path };
-    let metadata = std::fs::metadata(&root)
-        .map_err(|error| place::explain(&error, Path::new(&root), shown, "search"))?;
-    if !metadata.is_dir() {
-        place::regular(&metadata, shown)?;
-    }
-    Ok(root)
+    let target = context.target(if path.is_empty() { "." } else { path })?;
+    target.look("search")?;
+    Ok(target.path)
 }

@@ -1,9 +1,8 @@
 //! The search itself: files in parallel, results in order of path.
 
 use std::{
-    fs::File,
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -18,7 +17,7 @@ use super::{
     query::{Mode, Query},
     sink::{Collector, Line},
 };
-use crate::walk;
+use crate::{ToolContext, reach};
 
 /// Lines collected before a search ends early. Far more than is shown, because what is shown
 /// is the beginning in order of path, and files are found in any order.
@@ -31,10 +30,11 @@ pub(super) struct Found {
 }
 
 /// Searches all files of a query.
-pub(super) fn search(query: &Query, cancel: &CancellationToken) -> Found {
+pub(super) fn search(query: &Query, context: &ToolContext) -> Found {
+    let cancel = &context.cancel;
     let files = Mutex::new(Vec::new());
     let collected = AtomicUsize::new(0);
-    let Ok(walk) = query.walk() else { return Found { files: Vec::new(), is_complete: true } };
+    let Ok(walk) = query.walk(&context.reach) else { return Found { files: Vec::new(), is_complete: true } };
     walk.run(|| {
         let mut searcher = query.searcher();
         let (files, collected) = (&files, &collected);
@@ -63,25 +63,23 @@ fn search_file(
     entry: &DirEntry,
     cancel: &CancellationToken,
 ) -> Option<(PathBuf, Collector)> {
-    // A file named by the model may be a link; what is found by walking must be a file itself.
-    let is_file =
-        entry.file_type().is_some_and(|kind| kind.is_file() || (entry.depth() == 0 && !kind.is_dir()));
-    if !is_file {
+    // Where a walk begins is behind all links, and what it finds must be a file itself.
+    if !entry.file_type().is_some_and(|kind| kind.is_file()) {
         return None;
     }
     let mut collector = Collector::new(query.mode, COLLECTED);
-    let reader = Stoppable { file: File::open(entry.path()).ok()?, cancel };
+    let reader = Stoppable { file: reach::read(entry.path()).ok()?, cancel };
     searcher.search_reader(&query.matcher, reader, &mut collector).ok()?;
     collector.is_match().then(|| (entry.path().to_owned(), collector))
 }
 
 /// A file that cannot be read any further once the call is cancelled.
-struct Stoppable<'a> {
-    file: File,
+struct Stoppable<'a, R> {
+    file: R,
     cancel: &'a CancellationToken,
 }
 
-impl Read for Stoppable<'_> {
+impl<R: Read> Read for Stoppable<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancel.is_cancelled() {
             return Err(io::ErrorKind::ConnectionAborted.into());
@@ -92,14 +90,20 @@ impl Read for Stoppable<'_> {
 
 impl Found {
     /// What the model reads.
-    pub fn describe(&self, query: &Query, cwd: &Path) -> String {
-        if self.files.is_empty() {
-            return format!("No matches for `{}`.", query.pattern);
-        }
+    pub fn describe(&self, query: &Query, context: &ToolContext) -> String {
+        let mut text = match self.files.as_slice() {
+            [] => format!("No matches for `{}`.", query.pattern),
+            _ => self.lines(query, context),
+        };
+        text.extend(context.reach.notice().map(|notice| format!("\n{notice}")));
+        text
+    }
+
+    fn lines(&self, query: &Query, context: &ToolContext) -> String {
         let lines = self.files.iter().enumerate().flat_map(|(at, (path, collector))| {
             // With lines around the matches nobody could see where the next file's begin.
             let border = (at > 0 && query.has_context()).then(|| "--".to_owned());
-            border.into_iter().chain(file_lines(query, walk::shown(path, cwd), collector))
+            border.into_iter().chain(file_lines(query, context.shown(path), collector))
         });
         let mut shown: Vec<String> = Vec::new();
         let mut left_out = 0;

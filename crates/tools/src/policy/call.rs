@@ -11,7 +11,10 @@ use super::{
     path,
     rule::{Care, Rule, is_glob_match},
 };
-use crate::{lexical::lexical, place};
+use crate::{
+    lexical::lexical,
+    place::{LastLink, Pinned},
+};
 
 /// Tools whose subject is a path; a rule's subject is then a glob over paths.
 pub(crate) const PATH_TOOLS: [&str; 10] = [
@@ -77,12 +80,16 @@ pub(super) struct Facts<'a> {
     /// The same path and directory behind all links, if that differs from how they are written.
     real: Option<(String, PathBuf)>,
     pub line: Option<Line<'a>>,
+    /// Whether its path is one that no system call takes.
+    pub is_too_long: bool,
 }
 
 impl<'a> Facts<'a> {
-    pub fn of(judged: &Judged<'a>) -> Self {
+    pub fn of(judged: &Judged<'a>, pinned: Option<&Pinned>) -> Self {
         let line = judged.subject.filter(|_| family(judged.tool) == Family::Command).map(Line::read);
-        Self { written: *judged, real: followed(judged), line }
+        let moved = pinned.filter(|pinned| pinned.real != pinned.written);
+        let real = moved.map(|pinned| (pinned.real.to_string_lossy().into_owned(), pinned.home.clone()));
+        Self { written: *judged, real, line, is_too_long: pinned.is_some_and(Pinned::is_too_long) }
     }
 
     /// The call by where its links lead.
@@ -219,12 +226,14 @@ fn is_obeyed(subject: &str, cwd: &Path) -> bool {
     below.components().any(|part| part.as_os_str().to_str().is_none_or(is_known))
 }
 
-fn followed(judged: &Judged<'_>) -> Option<(String, PathBuf)> {
-    let subject = judged.subject.filter(|_| family(judged.tool) == Family::Path)?;
-    let (cwd, written) = (place::real(judged.cwd), lexical(&judged.cwd.join(subject)));
-    // Deleting a link takes the link away, not what it leads to.
-    let real = if judged.tool == "Delete" { place::unlinked(&written) } else { place::real(&written) };
-    (real != written).then(|| (real.to_string_lossy().into_owned(), cwd))
+impl Judged<'_> {
+    /// Where the call's path leads now; none if it has no path.
+    pub fn pinned(&self) -> Option<Pinned> {
+        let subject = self.subject.filter(|_| family(self.tool) == Family::Path)?;
+        // Deleting a link takes the link away, not what it leads to.
+        let last = if self.tool == "Delete" { LastLink::Kept } else { LastLink::Followed };
+        Some(Pinned::of(Path::new(subject), self.cwd, last))
+    }
 }
 
 pub(super) fn family(tool: &str) -> Family {

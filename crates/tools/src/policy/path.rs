@@ -87,7 +87,7 @@ pub(super) fn telling_part(glob: &str) -> Option<&str> {
 }
 
 /// In whoever's home directory: there is none to ask for here.
-fn absolute_glob(rule: &str, cwd: &Path) -> String {
+pub(super) fn absolute_glob(rule: &str, cwd: &Path) -> String {
     let full = match rule.strip_prefix("~/") {
         Some(rest) => format!("/**/{rest}"),
         None if rule.starts_with('/') => rule.to_owned(),

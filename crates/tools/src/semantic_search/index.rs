@@ -6,7 +6,6 @@
 use std::{
     collections::HashMap,
     ffi::OsStr,
-    fs::{self, File, Metadata},
     io::Read,
     path::{Path, PathBuf},
     sync::{
@@ -23,7 +22,7 @@ use super::{
     entry::{Entry, Stamp, hash},
     survey::{FILE_BYTES, survey},
 };
-use crate::tool::Progress;
+use crate::{Reach, reach, tool::Progress};
 
 /// A file that changed this shortly before it was read may change again within the same tick of
 /// its file system's clock. Its stamp proves nothing, so it is read again the next time.
@@ -71,6 +70,16 @@ impl Index {
     /// The text of a file as it is now; nothing if it cannot be read.
     pub fn text(&self, entry: &Entry) -> String {
         String::from_utf8_lossy(&read(&self.place(entry)).unwrap_or_default()).into_owned()
+    }
+
+    /// The index without what rules keep from a call: others may see that, and it is their index too.
+    pub fn within(self: Arc<Self>, reach: &Reach) -> Arc<Self> {
+        if !reach.is_limited() {
+            return self;
+        }
+        let is_admitted = |entry: &&Arc<Entry>| reach.admits_listed(&self.place(entry));
+        let files = self.files.iter().filter(is_admitted).cloned().collect();
+        Arc::new(Self { root: self.root.clone(), files, is_complete: self.is_complete })
     }
 
     /// The index as the disk is now. None if it was cancelled.
@@ -129,9 +138,8 @@ fn look_at(root: &Path, doubts: &[Doubt<'_>], cancel: &CancellationToken) -> Opt
 
 /// Reads a file that was one a moment ago. It may have become a link or a FIFO since, or grown.
 fn read(path: &Path) -> Option<Vec<u8>> {
-    fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    reach::read(path).ok()?.take(FILE_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
@@ -155,6 +163,8 @@ fn entry(root: &Path, doubt: &Doubt<'_>) -> Option<Arc<Entry>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn refreshed(index: &Index) -> Refreshed {

@@ -8,7 +8,6 @@ use super::{definition::Kind, query::Query, rank::Wanted};
 use crate::{
     ToolContext,
     arguments::{number, text},
-    place,
 };
 
 /// Places shown, unless the model asks for another number, and at most.
@@ -33,13 +32,10 @@ impl Request {
     pub fn new(input: &Value, context: &ToolContext) -> Result<Self, String> {
         let written = text(input, "path");
         let shown = if written.is_empty() { "." } else { written };
-        let asked = context.resolve(shown);
-        let metadata =
-            std::fs::metadata(&asked).map_err(|error| place::explain(&error, &asked, shown, "search"))?;
-        if !metadata.is_dir() {
-            place::regular(&metadata, shown)?;
-        }
-        let (cwd, asked) = (place::real(&context.cwd), place::real(&asked));
+        let target = context.target(shown)?;
+        target.look("search")?;
+        let cwd = context.reach.pinned().map(|pinned| pinned.home.clone()).unwrap_or_default();
+        let asked = target.path;
         let (root, inside) = match asked.strip_prefix(&cwd) {
             Ok(inside) => (cwd.clone(), inside.to_owned()),
             Err(_) => (asked.clone(), PathBuf::new()),

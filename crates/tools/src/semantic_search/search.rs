@@ -35,6 +35,8 @@ struct ByWords {
     request: Request,
     index: Arc<Index>,
     ranked: Ranked,
+    /// That rules kept something back, if they did.
+    notice: Option<String>,
 }
 
 impl Search {
@@ -60,9 +62,9 @@ impl Search {
     fn by_words(&self, input: &Value, context: &ToolContext) -> Result<ByWords, String> {
         let request = Request::new(input, context)?;
         let index = self.shelf.index(&request.root, &context.cancel, &context.progress);
-        let index = index.ok_or("[cancelled]")?;
+        let index = index.ok_or("[cancelled]")?.within(&context.reach);
         let ranked = rank(&index, &request.query, &request.wanted(), CANDIDATES.max(request.limit * 2));
-        Ok(ByWords { request, index, ranked })
+        Ok(ByWords { request, index, ranked, notice: context.reach.notice() })
     }
 
     /// The same in three steps, because in the middle one somebody else is asked.
@@ -135,7 +137,9 @@ impl ByWords {
         let found = self.look(ranked, order, self.request.limit);
         let Request { query, text, cwd, .. } = &self.request;
         let answer = Answer { index: &self.index, query, found: &found, unknown: &ranked.unknown, notices };
-        ToolOutput::done(answer.text(text, cwd))
+        let mut text = answer.text(text, cwd);
+        text.extend(self.notice.iter().map(|notice| format!("\n{notice}")));
+        ToolOutput::done(text)
     }
 }
 

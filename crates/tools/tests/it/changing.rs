@@ -185,9 +185,9 @@ async fn blocks_are_applied_to_whole_lines_or_not_at_all() {
 #[tokio::test]
 async fn a_preview_shows_the_diff_and_changes_nothing() {
     let desk = desk_with("a\nb\n").await;
-    let rooftree_tools::toolset::Found::Tool(tool) = desk.tools.find("Edit") else { panic!("no Edit") };
-    let input = tool.normalise("Edit", edit("b", "x")).unwrap();
-    assert!(tool.preview(&input, &desk.context).contains("-b\n+x\n"));
+    let Ok((tool, input, context)) = desk.prepared("Edit", edit("b", "x")) else { panic!("refused") };
+    assert!(tool.preview(&input, &context).contains("-b\n+x\n"));
+    assert_eq!(tool.foresee(&input, &context), Ok(()));
     assert_eq!(desk.content("a.txt"), "a\nb\n");
 }
 

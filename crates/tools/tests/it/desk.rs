@@ -9,8 +9,11 @@ use std::{
     },
 };
 
-use rooftree_protocol::{CallId, ErrorCode, SessionId};
-use rooftree_tools::{Processes, ToolContext, ToolOutput, Toolset, builtin, tool::FileViews, toolset::Found};
+use rooftree_protocol::{CallId, ErrorCode, PermissionMode, SessionId};
+use rooftree_tools::{
+    Judged, Policy, Processes, Reach, Rule, Tool, ToolContext, ToolOutput, Toolset, Verdict, builtin,
+    tool::FileViews, toolset::Found,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +23,8 @@ pub struct Desk {
     pub tools: Toolset,
     pub processes: Arc<Processes>,
     pub context: ToolContext,
+    /// What calls are judged by; everything is allowed at first.
+    pub policy: Policy,
     pub told: Arc<Mutex<String>>,
 }
 
@@ -30,7 +35,13 @@ impl Desk {
         let processes = Arc::new(Processes::new(move || u128::from(next.fetch_add(1, Ordering::Relaxed))));
         let told = Arc::new(Mutex::new(String::new()));
         let context = context(&fs::canonicalize(directory.path()).unwrap(), told.clone());
-        Self { tools: builtin(processes.clone()), processes, context, told, _directory: directory }
+        let policy = Policy { mode: PermissionMode::Bypass, ..Policy::default() };
+        Self { tools: builtin(processes.clone()), processes, context, policy, told, _directory: directory }
+    }
+
+    /// Adds a rule that refuses.
+    pub fn deny(&mut self, rule: &str) {
+        self.policy.deny.push(Rule::parse(rule).unwrap());
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -48,7 +59,28 @@ impl Desk {
 
     /// Calls a tool by any of its names, the way the runtime does.
     pub async fn call(&self, name: &str, input: Value) -> ToolOutput {
-        call(&self.tools, name, input, self.context.clone()).await
+        match self.prepared(name, input) {
+            Ok((tool, input, context)) => tool.run(input, context).await,
+            Err(output) => *output,
+        }
+    }
+
+    /// A call up to the moment it is made: judged, and its place pinned.
+    pub fn prepared(
+        &self,
+        name: &str,
+        input: Value,
+    ) -> Result<(Arc<dyn Tool>, Value, ToolContext), Box<ToolOutput>> {
+        let failed = |words: String| Box::new(ToolOutput::failed(ErrorCode::InvalidArguments, words));
+        let (tool, input) = normalised(&self.tools, name, input).map_err(failed)?;
+        let (reach, verdict) = judged(&*tool, &input, &self.context, &self.policy);
+        match verdict {
+            Verdict::Allow(_) => Ok((tool, input, ToolContext { reach, ..self.context.clone() })),
+            Verdict::Ask(words) | Verdict::Deny(words) => {
+                let refusal = ToolOutput::failed(ErrorCode::ToolNotAllowed, format!("[denied] {words}"));
+                Err(Box::new(refusal))
+            }
+        }
     }
 
     /// Calls a tool that is expected to work; gives what the model reads.
@@ -67,15 +99,31 @@ impl Desk {
 }
 
 pub async fn call(tools: &Toolset, name: &str, input: Value, context: ToolContext) -> ToolOutput {
-    let Found::Tool(tool) = tools.find(name) else { panic!("there is no tool {name}") };
-    match tool.normalise(name, input) {
+    match normalised(tools, name, input) {
         Err(words) => ToolOutput::failed(ErrorCode::InvalidArguments, words),
-        Ok(input) => {
-            // What is canonical stays as it is: hooks rewrite it and it is normalised again.
-            assert_eq!(tool.normalise(&tool.spec().name, input.clone()), Ok(input.clone()));
-            tool.run(input, context).await
+        Ok((tool, input)) => {
+            let (reach, _) = judged(&*tool, &input, &context, &Policy::default());
+            tool.run(input, ToolContext { reach, ..context }).await
         }
     }
+}
+
+fn normalised(tools: &Toolset, name: &str, input: Value) -> Result<(Arc<dyn Tool>, Value), String> {
+    let Found::Tool(tool) = tools.find(name) else { panic!("there is no tool {name}") };
+    let input = tool.normalise(name, input)?;
+    // What is canonical stays as it is: hooks rewrite it and it is normalised again.
+    assert_eq!(tool.normalise(&tool.spec().name, input.clone()), Ok(input.clone()));
+    Ok((tool, input))
+}
+
+/// What the runtime does before a call: links followed once, and judged where they lead.
+fn judged(tool: &dyn Tool, input: &Value, context: &ToolContext, policy: &Policy) -> (Reach, Verdict) {
+    let (name, subject) = (tool.spec().name.as_str(), tool.subject(input));
+    let judged =
+        Judged { tool: name, subject: subject.as_deref(), effect: tool.effect(input), cwd: &context.cwd };
+    let reach = policy.reach(&judged);
+    let verdict = policy.judge_at(&judged, reach.pinned());
+    (reach, verdict)
 }
 
 fn context(cwd: &Path, told: Arc<Mutex<String>>) -> ToolContext {
@@ -83,6 +131,7 @@ fn context(cwd: &Path, told: Arc<Mutex<String>>) -> ToolContext {
         session: SessionId::from_entropy(1),
         call: CallId::from_entropy(1),
         cwd: cwd.into(),
+        reach: Reach::default(),
         cancel: CancellationToken::new(),
         views: FileViews::default(),
         todos: Arc::new([]),

@@ -88,7 +88,9 @@ fn unenforced(here: &Here, definition: &AgentDefinition) -> Vec<String> {
     let written = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect();
     let rules = Rules { allow: written(&here.settings.allow), deny: written(&here.settings.deny) };
     let workplace = Workplace { mode, rules, ..Workplace::default() };
-    model.provider.unenforced(&tools().scoped(&definition.tools).capable(&definition.capabilities).names(), &workplace)
+    model
+        .provider
+        .unenforced(&tools().scoped(&definition.tools).capable(&definition.capabilities).names(), &workplace)
 }
 
 fn sourced(value: impl ToString, from: &str) -> Sourced {

@@ -1,0 +1,119 @@
+//! What a call may touch: its place, less what deny rules keep from it.
+//!
+//! A call is judged by the path it names. A search finds other paths below that one, many
+//! thousands of them, so the rules are read once and compared with each.
+
+use std::path::{Path, PathBuf};
+
+use globset::escape;
+
+use super::{Judged, Policy, Rule, path, rule::Care};
+use crate::{
+    Reach, place,
+    reach::{DeniedPaths, is_plain},
+};
+
+impl Policy {
+    /// What a call may touch, before it is judged: the verdict must come from
+    /// [`Policy::judge_at`] with this reach's [`Reach::pinned`].
+    pub fn reach(&self, judged: &Judged<'_>) -> Reach {
+        let Some(pinned) = judged.pinned() else { return Reach::default() };
+        // What must not be read must not be found either; what must not be changed must not go
+        // with the directory it is in.
+        let denied = match judged.tool {
+            "Delete" => self.denied_paths(&["Delete", "Write", "Edit"], judged.cwd),
+            tool => self.denied_paths(&["Read", tool], judged.cwd),
+        };
+        Reach::new(pinned, denied)
+    }
+
+    /// The paths that deny rules for any of these tools name.
+    fn denied_paths(&self, tools: &[&str], cwd: &Path) -> DeniedPaths {
+        let is_meant = |rule: &&Rule| tools.iter().any(|tool| rule.concerns(tool, Care::Denying));
+        let rules = self.deny.iter().filter(|rule| rule.subject.is_some()).filter(is_meant);
+        let subjects = rules.filter_map(|rule| rule.subject.as_deref());
+        DeniedPaths::new(subjects.flat_map(|subject| globs(subject, cwd)).collect())
+    }
+}
+
+/// A rule as globs over real paths: what is found by walking has no links in its name, but the rule
+/// may lead through some.
+fn globs(rule: &str, cwd: &Path) -> Vec<String> {
+    let written = path::absolute_glob(rule, cwd);
+    let mut globs = vec![path::absolute_glob(rule, &place::real(cwd)), behind_links(&written), written];
+    for glob in &mut globs {
+        // A directory whose whole content is denied is denied itself: its names are content too.
+        // What is below a denied directory need not be matched.
+        if let Some(directory) = glob.strip_suffix("/**").filter(|directory| !directory.is_empty()) {
+            *glob = directory.to_owned();
+        }
+    }
+    globs.sort_unstable();
+    globs.dedup();
+    globs
+}
+
+/// A glob whose fixed beginning is followed to where its links lead.
+fn behind_links(glob: &str) -> String {
+    let parts: Vec<&str> = glob.split('/').collect();
+    let fixed: PathBuf = [&"/"].into_iter().chain(parts.iter().take_while(|part| is_plain(part))).collect();
+    let real = escape(&place::real(&fixed).to_string_lossy());
+    let rest = parts.iter().skip_while(|part| is_plain(part));
+    rest.fold(real.trim_end_matches('/').to_owned(), |glob, part| format!("{glob}/{part}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rule;
+
+    fn denied(rules: &[&str], cwd: &Path) -> DeniedPaths {
+        let deny = rules.iter().map(|rule| Rule::parse(rule).unwrap()).collect();
+        Policy { deny, ..Policy::default() }.denied_paths(&["Read", "Grep"], cwd)
+    }
+
+    #[test]
+    fn rules_for_reading_and_for_the_tool_itself_hold() {
+        let cwd = Path::new("/home/me/project");
+        let paths =
+            denied(&["Read(.env)", "grep(secrets/**)", "*(/etc/shadow)", "Write(src/**)", "Bash"], cwd);
+        let table = [
+            ("/home/me/project/.env", true),
+            ("/home/me/project/.env/deep", true),
+            ("/home/me/project/sub/.env", false),
+            ("/home/me/project/secrets", true),
+            ("/home/me/project/secrets/a/b", true),
+            ("/etc/shadow", true),
+            ("/home/me/project/src/main.rs", false),
+            ("/home/me/.env", false),
+        ];
+        for (path, is_denied) in table {
+            assert_eq!(paths.covers(Path::new(path)), is_denied, "{path}");
+        }
+        assert!(
+            denied(&["Write(x)", "Read"], cwd).is_empty(),
+            "a rule without a path keeps the tool, not a path"
+        );
+    }
+
+    #[test]
+    fn a_rule_that_leads_through_a_link_names_what_is_behind_it() {
+        let root = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(root.path()).unwrap();
+        std::fs::create_dir_all(root.join("real/keys")).unwrap();
+        std::os::unix::fs::symlink("real", root.join("link")).unwrap();
+        let paths = denied(&["Read(keys/*.pem)"], &root.join("link"));
+        assert!(paths.names(&root.join("real/keys/a.pem")));
+        assert!(paths.names(&root.join("link/keys/a.pem")));
+        let paths = denied(&["Read(link/keys/**)"], &root);
+        assert!(paths.covers(&root.join("real/keys/a.pem")));
+        assert!(!paths.covers(&root.join("real/other")));
+    }
+
+    #[test]
+    fn a_glob_that_cannot_be_read_names_itself() {
+        let paths = denied(&["Read(a[b)"], Path::new("/w"));
+        assert!(paths.names(Path::new("/w/a[b")));
+        assert!(!paths.names(Path::new("/w/ab")));
+    }
+}
