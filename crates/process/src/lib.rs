@@ -6,10 +6,12 @@
 //!
 //! How relatives are found: children inherit a mark in their environment, and `/proc` shows
 //! it even after they changed group, session and parent. A child that also cleared its
-//! environment is found only while its parents live; a sandbox is what catches that one.
+//! environment is found only while its parents live; a [`sandbox`] catches that one too.
 
 mod child;
 mod clone;
+mod confined;
+mod crowd;
 mod ending;
 mod environment;
 mod kept;
@@ -17,6 +19,7 @@ mod kill;
 mod plan;
 mod process;
 mod request;
+pub mod sandbox;
 mod spawn;
 mod spawner;
 mod tree;
@@ -27,6 +30,7 @@ pub use kept::Kept;
 pub use kill::{kill_group, sweep};
 pub use process::{Bounds, Finished, Process, Streamed};
 pub use request::{Input, Spawn};
+pub use sandbox::Sandbox;
 pub use spawn::{spawn, spawn_streamed};
 pub use tree::{Identity, is_alive};
 
@@ -42,6 +46,14 @@ pub enum Error {
         directory: String,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// It was to be confined, and that cannot be done here.
+    #[error("confine `{program}`: {reason}")]
+    Unconfined {
+        /// Which program; it was not started.
+        program: String,
+        /// Why nothing here can confine it.
+        reason: String,
     },
     /// The thread that starts programs is gone.
     #[error("start a program: the thread that starts programs is gone")]

@@ -17,7 +17,9 @@ use crate::{
     child::{Child, Leader},
     clone,
     plan::{Outlets, Plan},
+    sandbox::{self, Backend},
     spawner,
+    tree::Tree,
 };
 
 /// Starts a program. Its standard output and error are one stream, in the order written.
@@ -47,14 +49,24 @@ fn outlet(spawn: &Spawn) -> Result<(pipe::Receiver, OwnedFd), Error> {
 }
 
 async fn launch(spawn: &Spawn, output: pipe::Receiver, outlets: Outlets) -> Result<Process, Error> {
+    let backend = match &spawn.sandbox {
+        None => None,
+        Some(sandbox) => Some(sandbox::chosen(sandbox).await.map_err(|reason| unconfined(spawn, reason))?),
+    };
     let mark = next_mark();
-    let (plan, feeding) = Plan::new(spawn, &mark, outlets).map_err(|source| failed(spawn, source))?;
+    let (plan, feeding) =
+        Plan::new(spawn, backend, &mark, outlets).map_err(|source| failed(spawn, source))?;
     let (leader, watch) = start(plan).await?.map_err(|source| failed(spawn, source))?;
     // Nobody has reaped it yet, so it can be looked at even if it has ended already.
     let identity = Identity::of(leader.pid()).unwrap_or(Identity { group: leader.pid(), start: 0 });
     let child = Child::new(leader, watch).map_err(|source| failed(spawn, source))?;
     feed(feeding, &spawn.input).map_err(|source| failed(spawn, source))?;
-    Ok(Process::new(child, output, identity, mark))
+    let tree = Tree { leader: identity, mark, is_kept: backend == Some(Backend::Bubblewrap) };
+    Ok(Process::new(child, output, tree, spawn.sandbox.clone()))
+}
+
+fn unconfined(spawn: &Spawn, reason: String) -> Error {
+    Error::Unconfined { program: spawn.program.to_string_lossy().into_owned(), reason }
 }
 
 fn failed(spawn: &Spawn, source: io::Error) -> Error {

@@ -1,0 +1,96 @@
+//! A sandbox as arguments for bubblewrap.
+
+use std::{
+    ffi::OsString,
+    os::fd::{AsRawFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Network, Sandbox,
+    ladder::{Hold, Rung, rungs},
+};
+
+/// Bytes that can be written to the places that exist only inside.
+const SCRATCH_BYTES: &str = "4294967296";
+
+/// Everything before the program: `filters` are read by bubblewrap and closed again.
+pub(crate) fn arguments(sandbox: &Sandbox, cwd: &Path, filters: &[OwnedFd]) -> Vec<OsString> {
+    let mut arguments = Arguments::default();
+    arguments.add(["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]);
+    // A real change of user would lock the program out of files that belong to whoever started it.
+    arguments.add(["--unshare-user", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"]);
+    if sandbox.network == Network::On {
+        arguments.add(["--share-net"]);
+    }
+    for filter in filters {
+        arguments.add(["--add-seccomp-fd", &filter.as_raw_fd().to_string()]);
+    }
+    arguments.add(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
+    arguments.scratch(sandbox);
+    let rungs = rungs(sandbox);
+    rungs.iter().for_each(|rung| arguments.rung(rung));
+    arguments.links(&sandbox.readable, &rungs);
+    arguments.at("--chdir", cwd);
+    arguments.add(["--"]);
+    arguments.0
+}
+
+#[derive(Default)]
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    fn add<'a>(&mut self, words: impl IntoIterator<Item = &'a str>) {
+        self.0.extend(words.into_iter().map(OsString::from));
+    }
+
+    fn at(&mut self, word: &str, path: &Path) {
+        self.0.extend([word.into(), path.into()]);
+    }
+
+    fn bind(&mut self, word: &str, path: &Path) {
+        self.0.extend([word.into(), path.into(), path.into()]);
+    }
+
+    /// Places to write that are the program's own.
+    fn scratch(&mut self, sandbox: &Sandbox) {
+        match &sandbox.temporary {
+            Some(directory) => self.0.extend(["--bind".into(), directory.into(), "/tmp".into()]),
+            None => self.add(["--size", SCRATCH_BYTES, "--tmpfs", "/tmp"]),
+        }
+        for place in ["/var/tmp", "/run", "/dev/shm"].into_iter().filter(|place| Path::new(place).is_dir()) {
+            self.add(["--size", SCRATCH_BYTES, "--tmpfs", place]);
+        }
+        // Names are looked up with a file that may be a link to what is hidden.
+        let resolver = Path::new("/etc/resolv.conf").canonicalize().ok();
+        if let Some(file) = resolver.filter(|file| file.starts_with("/run") && sandbox.network == Network::On)
+        {
+            self.bind("--ro-bind", &file);
+        }
+    }
+
+    fn rung(&mut self, rung: &Rung) {
+        let Rung { path, hold } = rung;
+        match hold {
+            Hold::Hidden if path.is_dir() => {
+                self.add(["--size", SCRATCH_BYTES]);
+                self.at("--tmpfs", path);
+            }
+            Hold::Hidden => self.0.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]),
+            Hold::Readable | Hold::Protected => self.bind("--ro-bind", path),
+            Hold::Writable | Hold::Pinned => self.bind("--bind", path),
+        }
+    }
+
+    /// A directory that is reached over a link in something hidden is there under both names.
+    fn links(&mut self, readable: &[PathBuf], rungs: &[Rung]) {
+        let is_gone =
+            |path: &Path| rungs.iter().any(|rung| rung.hold == Hold::Hidden && path.starts_with(&rung.path));
+        for path in readable.iter().filter(|path| is_gone(path)) {
+            let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+            if let Some(target) = path.canonicalize().ok().filter(|_| is_link) {
+                self.0.extend(["--symlink".into(), target.into(), path.into()]);
+            }
+        }
+    }
+}
