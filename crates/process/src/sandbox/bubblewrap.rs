@@ -14,6 +14,10 @@ use super::{
 /// Bytes that can be written to the places that exist only inside.
 const SCRATCH_BYTES: &str = "4294967296";
 
+/// What root could change in the kernel itself. It belongs to root outside, who may be who starts this, and
+/// then not even a user of no rights is refused.
+const KERNEL: [&str; 4] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"];
+
 /// Everything before the program: `filters` are read by bubblewrap and closed again.
 pub(crate) fn arguments(sandbox: &Sandbox, cwd: &Path, filters: &[OwnedFd]) -> Vec<OsString> {
     let mut arguments = Arguments::default();
@@ -27,6 +31,9 @@ pub(crate) fn arguments(sandbox: &Sandbox, cwd: &Path, filters: &[OwnedFd]) -> V
         arguments.add(["--add-seccomp-fd", &filter.as_raw_fd().to_string()]);
     }
     arguments.add(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
+    for place in KERNEL.into_iter().map(Path::new).filter(|place| place.exists()) {
+        arguments.bind("--ro-bind", place);
+    }
     arguments.scratch(sandbox);
     let rungs = rungs(sandbox);
     rungs.iter().for_each(|rung| arguments.rung(rung));

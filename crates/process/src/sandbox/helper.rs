@@ -163,6 +163,8 @@ fn become_confined(order: &Order) -> Result<Infallible, String> {
     if getppid().as_raw() != order.owner {
         return Err("its guard is gone".to_owned());
     }
+    // The guard holds signals back; the program does not.
+    SigSet::empty().thread_set_mask().map_err(|error| error.to_string())?;
     let filters = programs(Backend::Landlock, order.network).ok_or("there is no filter for this machine")?;
     set_no_new_privs().map_err(|error| format!("refuse new privileges: {error}"))?;
     restrict(&order.grants).map_err(|error| format!("apply Landlock rules: {error}"))?;

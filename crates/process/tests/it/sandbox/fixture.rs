@@ -12,7 +12,7 @@ use std::{
         },
     },
     path::{Path, PathBuf},
-    process::{Child, Command},
+    process::{Child, Command, Stdio},
     sync::Arc,
     thread,
 };
@@ -82,8 +82,15 @@ impl Fixture {
         let (port, listener) = servers();
         let nowhere = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&token).unwrap()).unwrap();
         let at_home = UnixListener::bind(root.path().join("house/socket")).unwrap();
-        let victim = Command::new("sleep").arg("1000").spawn().unwrap();
+        let victim = Command::new("sleep").arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        let victim = victim.unwrap();
         Self { root, victim, strewn, _server: (listener, nowhere, at_home), port, token }
+    }
+
+    /// For whoever is killed before it can clean up.
+    pub fn without_victim(mut self) -> Self {
+        self.victim.kill().unwrap();
+        self
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -71,7 +71,7 @@ async fn when_the_owner_is_killed_nothing_is_left() {
     // The owner is this test once more, in a process of its own that can be killed.
     if let Some(place) = env::var_os(OWNER) {
         let (backend, script) = own_errand();
-        let fixture = Fixture::new();
+        let fixture = Fixture::new().without_victim();
         fs::write(Path::new(&place).join("work"), fixture.path("work").to_str().unwrap()).unwrap();
         backends().await;
         let process = spawn(fixture.spawn(script, Some(fixture.sandbox(backend)))).await.unwrap();
