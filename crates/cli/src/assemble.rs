@@ -1,14 +1,14 @@
 //! Puts the parts together: store, models, tools, agents, policy.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use rooftree_protocol::{ModelChoice, PermissionMode};
+use rooftree_protocol::{Confinement, ModelChoice, Network, PermissionMode, SandboxMode};
 use rooftree_runtime::{
     Asking, Clock, Definitions, Options, Runtime, Surroundings, SystemClock, delegation, memory::Shelves,
     people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
-use rooftree_tools::{Policy, Processes, Rule, SemanticSearch, Toolset};
+use rooftree_tools::{Confining, Policy, Processes, Rule, SemanticSearch, Toolset};
 
 use crate::{minds::Minds, scenario, settings::Settings, web::Online};
 
@@ -22,6 +22,8 @@ pub struct Wishes {
     pub mode: Option<PermissionMode>,
     pub allow: Vec<Rule>,
     pub deny: Vec<Rule>,
+    pub sandbox: Option<SandboxMode>,
+    pub network: Option<Network>,
     pub max_turns: Option<u32>,
     pub timeout: Option<Duration>,
     pub max_cost: Option<f64>,
@@ -38,6 +40,8 @@ pub struct Plan {
     pub search: SemanticSearch,
     pub online: Online,
     pub asking: Asking,
+    /// Directories of ours that no command sees, and where commands have their `/tmp`.
+    pub private: Private,
     /// Where agents remember what does not belong to a project.
     pub memory: Shelves,
     /// Where working copies of children are kept.
@@ -57,6 +61,7 @@ impl Plan {
             search,
             online,
             asking,
+            private,
             memory,
             workspaces,
         } = self;
@@ -77,6 +82,7 @@ impl Plan {
                 deny: wishes.deny.into_iter().chain(settings.deny).collect(),
             },
             wary: settings.wary.unwrap_or(true),
+            sandbox: confining(&wishes, &settings, private),
             asking,
             default_model: wishes.model,
             fallbacks: wishes.fallbacks,
@@ -90,6 +96,26 @@ impl Plan {
             hooks: rooftree_runtime::Hooks::default(),
         })
     }
+}
+
+/// Directories of ours.
+#[derive(Debug, Default)]
+pub struct Private {
+    /// No command sees them.
+    pub directories: Vec<PathBuf>,
+    /// Commands have their `/tmp` in it.
+    pub scratch: Option<PathBuf>,
+}
+
+/// How commands are confined: as was typed, as the settings say, where it works.
+fn confining(wishes: &Wishes, settings: &Settings, private: Private) -> Confining {
+    let confinement = Confinement {
+        mode: wishes.sandbox.or(settings.sandbox).unwrap_or_default(),
+        network: wishes.network.or(settings.network).unwrap_or_default(),
+        writable: settings.writable.clone(),
+        readable: settings.readable.clone(),
+    };
+    Confining { confinement, private: private.directories.into(), scratch: private.scratch }
 }
 
 /// The tools there are.

@@ -11,6 +11,8 @@ use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::{memory::Shelves, workspace::Place};
 use rooftree_store::{SqliteStore, Store};
 
+use crate::assemble::Private;
+
 /// Options every command takes.
 #[derive(Args, Clone, Debug)]
 pub struct Everywhere {
@@ -88,6 +90,13 @@ impl Environment {
     /// Where agents remember what does not belong to a project.
     pub fn memory(&self) -> Shelves {
         Shelves { user: Some(self.database.with_file_name("agent-memory")) }
+    }
+
+    /// What no command sees, and where commands have their `/tmp`.
+    pub fn private(&self) -> Private {
+        let files = [&self.database, &self.settings, &self.search_cache];
+        let directories = files.iter().filter_map(|file| Some(file.parent()?.to_owned())).collect();
+        Private { directories, scratch: Some(self.search_cache.with_file_name("scratch")) }
     }
 
     /// Where working copies of children are kept, and how large they may be where there is no git.

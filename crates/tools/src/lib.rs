@@ -9,6 +9,7 @@ mod bash_output;
 mod blocking;
 mod builtin;
 mod change;
+mod confining;
 mod delete;
 mod edit;
 mod glob;
@@ -34,6 +35,7 @@ mod write;
 
 pub use bash::processes::{ProcessEvent, Processes};
 pub use builtin::{builtin, builtin_with};
+pub use confining::Confining;
 pub use policy::{Judged, Policy, Rule, Verdict};
 pub use semantic_search::{Embedder, SemanticSearch};
 pub use tool::{Tool, ToolContext, ToolOutput};

@@ -15,7 +15,7 @@ use rooftree_protocol::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::lexical::lexical;
+use crate::{Confining, lexical::lexical};
 
 /// Something an agent can do.
 ///
@@ -105,6 +105,8 @@ pub struct ToolContext {
     pub views: FileViews,
     /// The session's todo list as it is now.
     pub todos: Arc<[Todo]>,
+    /// How what it runs is confined; none: not at all.
+    pub sandbox: Option<Confining>,
     /// Tells whoever watches what is going on, as it goes on.
     pub progress: Progress,
     /// Asks whoever the work is for; waits until they answer, which survives a restart.

@@ -14,6 +14,7 @@ mod desk;
 mod mistakes;
 mod notebooks;
 mod reading;
+mod sandbox;
 mod searching;
 mod semantic_search;
 mod surface;
