@@ -65,6 +65,7 @@ impl Plan {
             memory,
             workspaces,
         } = self;
+        let sandbox = confining(&wishes, &settings, private);
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
@@ -82,7 +83,7 @@ impl Plan {
                 deny: wishes.deny.into_iter().chain(settings.deny).collect(),
             },
             wary: settings.wary.unwrap_or(true),
-            sandbox: confining(&wishes, &settings, private),
+            sandbox,
             asking,
             default_model: wishes.model,
             fallbacks: wishes.fallbacks,

@@ -16,7 +16,7 @@ pub async fn check() -> Check {
             let words = format!(
                 "Landlock confines commands, which cannot protect .git/hooks; bubblewrap would: {reason}"
             );
-            Group::Environment.warning(NAME, words).fix(INSTALL)
+            Group::Environment.good(NAME, words)
         }
         None => Group::Environment
             .warning(NAME, format!("commands are not confined: {}", standing.reasons()))
