@@ -1,6 +1,6 @@
 //! Puts the parts together: store, models, tools, agents, policy.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{Confinement, ModelChoice, Network, PermissionMode, SandboxMode};
 use rooftree_runtime::{
@@ -10,7 +10,7 @@ use rooftree_runtime::{
 use rooftree_store::Store;
 use rooftree_tools::{Confining, Policy, Processes, Rule, SemanticSearch, Toolset};
 
-use crate::{minds::Minds, scenario, settings::Settings, web::Online};
+use crate::{environment::Private, minds::Minds, scenario, settings::Settings, web::Online};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -97,15 +97,6 @@ impl Plan {
             hooks: rooftree_runtime::Hooks::default(),
         })
     }
-}
-
-/// Directories of ours.
-#[derive(Debug, Default)]
-pub struct Private {
-    /// No command sees them.
-    pub directories: Vec<PathBuf>,
-    /// Commands have their `/tmp` in it.
-    pub scratch: Option<PathBuf>,
 }
 
 /// How commands are confined: as was typed, as the settings say, where it works.

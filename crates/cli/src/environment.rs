@@ -11,8 +11,6 @@ use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::{memory::Shelves, workspace::Place};
 use rooftree_store::{SqliteStore, Store};
 
-use crate::assemble::Private;
-
 /// Options every command takes.
 #[derive(Args, Clone, Debug)]
 pub struct Everywhere {
@@ -62,6 +60,15 @@ pub struct Environment {
     pub search_cache: PathBuf,
     /// As typed.
     pub everywhere: Everywhere,
+}
+
+/// Directories of ours.
+#[derive(Debug, Default)]
+pub struct Private {
+    /// No command sees them.
+    pub directories: Vec<PathBuf>,
+    /// Commands have their `/tmp` in it.
+    pub scratch: Option<PathBuf>,
 }
 
 impl Environment {

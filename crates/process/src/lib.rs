@@ -1,6 +1,6 @@
 //! Starts programs in their own group, bounds them, and leaves nothing behind.
 //!
-//! [`spawn`] and [`spawn_streamed`] are the only ways to start a program. What they start dies
+//! [`spawn()`] and [`spawn_streamed`] are the only ways to start a program. What they start dies
 //! with the [`Process`] value, with this process, or when it is told to: the whole tree, also what left its
 //! process group. [`kill_group`] and [`sweep`] clean up after a crash of an earlier process.
 //!
@@ -16,12 +16,14 @@ mod ending;
 mod environment;
 mod kept;
 mod kill;
+mod launch;
 mod plan;
 mod process;
 mod request;
 pub mod sandbox;
 mod spawn;
 mod spawner;
+pub mod standing;
 mod tree;
 
 pub use ending::Ending;

@@ -7,8 +7,8 @@
 
 mod backend;
 mod bubblewrap;
+mod entry;
 mod filter;
-mod helper;
 mod ladder;
 mod landlock;
 mod machine;
@@ -17,13 +17,12 @@ mod repository;
 
 use std::path::PathBuf;
 
-pub use backend::{Backend, Standing, available, standing};
-pub use helper::{enter_if_asked, use_helper};
+pub use backend::Backend;
+pub use entry::{enter_if_asked, use_helper};
 
-pub(crate) use backend::{bubblewrap, chosen};
-pub(crate) use bubblewrap::arguments as bubblewrap_arguments;
+pub(crate) use bubblewrap::{arguments as bubblewrap_arguments, bubblewrap};
+pub(crate) use entry::{command as helper_command, program as helper};
 pub(crate) use filter::{bytes, programs};
-pub(crate) use helper::command as helper_command;
 
 /// What a confined program may see and touch.
 ///

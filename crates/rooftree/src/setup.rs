@@ -8,7 +8,8 @@ use rooftree_runtime::{
 };
 use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::{
-    Confining,     Policy, Processes, Rule, SemanticSearch, Service, Tool, Toolset, Web, builtin_with, toolset::Found,
+    Confining, Policy, Processes, Rule, SemanticSearch, Service, Tool, Toolset, Web, builtin_with,
+    toolset::Found,
 };
 use tempfile::TempDir;
 

@@ -1,10 +1,13 @@
 //! A sandbox as arguments for bubblewrap.
 
 use std::{
+    env,
     ffi::OsString,
     os::fd::{AsRawFd, OwnedFd},
     path::{Path, PathBuf},
 };
+
+use nix::unistd::{AccessFlags, access};
 
 use super::{
     Network, Sandbox,
@@ -41,6 +44,14 @@ pub(crate) fn arguments(sandbox: &Sandbox, cwd: &Path, filters: &[OwnedFd]) -> V
     arguments.at("--chdir", cwd);
     arguments.add(["--"]);
     arguments.0
+}
+
+/// The program, where it is looked for: never in a directory that depends on where one stands.
+pub(crate) fn bubblewrap() -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let mut places = env::split_paths(&path).filter(|place| place.is_absolute());
+    let is_runnable = |file: &PathBuf| access(file, AccessFlags::X_OK).is_ok();
+    places.find_map(|place| Some(place.join("bwrap")).filter(is_runnable))
 }
 
 #[derive(Default)]

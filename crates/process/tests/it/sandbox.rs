@@ -5,12 +5,15 @@ mod limits;
 mod probes;
 mod trees;
 
-use rooftree_process::sandbox::{self, Backend};
+use rooftree_process::{
+    sandbox::{self, Backend},
+    standing::standing,
+};
 
 /// The ways to confine that work here. What is missing is said, and is no failure.
 pub async fn backends() -> Vec<Backend> {
     sandbox::use_helper(env!("CARGO_BIN_EXE_rooftree-confine"));
-    let standing = sandbox::standing().await;
+    let standing = standing().await;
     let mut working = Vec::new();
     for (backend, result) in
         [(Backend::Bubblewrap, standing.bubblewrap), (Backend::Landlock, standing.landlock)]

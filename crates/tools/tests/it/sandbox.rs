@@ -2,7 +2,7 @@
 
 use std::{env, fs, path::PathBuf, process::Command};
 
-use rooftree_process::sandbox::available;
+use rooftree_process::standing::available;
 use rooftree_protocol::{Confinement, Network, ProcessId, SandboxMode, SessionId};
 use rooftree_tools::{Confining, ProcessEvent};
 use serde_json::json;

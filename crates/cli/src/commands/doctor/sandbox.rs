@@ -1,6 +1,6 @@
 //! Looks at what can confine commands here.
 
-use rooftree_process::sandbox::{Backend, standing};
+use rooftree_process::{sandbox::Backend, standing::standing};
 
 use super::check::{Check, Group};
 

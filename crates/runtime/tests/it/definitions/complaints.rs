@@ -35,7 +35,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
         ("permission_mode: yolo!", "E0314 3:18+5 `permission_mode` must be one of plan"),
         ("sandbox: required\nnetwork: off", ""),
         ("sandbox: off", "E0314 3:10+3 `sandbox` must be one of auto, required"),
-        ("network: github.com", "E0314 3:10+10 `network`: unknown variant"),
+        ("network: github.com", "E0314 3:10+10 `network` must be on or off"),
         ("limits: {max_turn: 3}", "E0318 3:10+8 unknown limit `max_turn` | did you mean `max_turns`?"),
         ("limits: {depth: deep}", "E0314 3:17+4 `limits.depth`"),
         ("extends: nobody", "E0317 3:10+6 there is no agent `nobody` to extend"),

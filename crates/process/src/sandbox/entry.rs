@@ -75,7 +75,7 @@ pub fn use_helper(program: impl Into<PathBuf>) {
 }
 
 /// The program that is the helper, if there is one.
-pub(super) fn program() -> Option<PathBuf> {
+pub(crate) fn program() -> Option<PathBuf> {
     let own = || ENTERS.load(Ordering::Relaxed).then(|| PathBuf::from(OWN));
     OTHER.get().cloned().or_else(own)
 }
