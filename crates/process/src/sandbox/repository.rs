@@ -101,7 +101,7 @@ mod tests {
         let git = place.path().join(".git");
         for workspace in [place.path().to_owned(), place.path().join("src")] {
             let found = around(&workspace, None);
-            assert_eq!(found.writable, [git.clone()]);
+            assert_eq!(found.writable, std::slice::from_ref(&git));
             assert!(found.protected.contains(&git.join("hooks")) && git.join("hooks").is_dir());
             assert_eq!(found.unwanted, [git.join("commondir")]);
         }
