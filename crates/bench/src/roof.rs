@@ -71,6 +71,7 @@ impl Roof {
             surroundings: Arc::default(),
             policy: Policy { mode: PermissionMode::Bypass, ..Policy::default() },
             wary: true,
+            sandbox: rooftree_tools::Confining::off(),
             asking: Asking::Nobody,
             default_model: "quick/model".parse().ok(),
             fallbacks: Vec::new(),

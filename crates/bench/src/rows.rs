@@ -9,6 +9,7 @@ mod list;
 mod posts;
 mod search;
 mod search_index;
+mod shell;
 mod startup;
 mod turns;
 mod wires;
@@ -32,6 +33,7 @@ const GROUPS: &[(&str, Measure)] = &[
     ("list", list::measure),
     ("search", search::measure),
     ("search index", search_index::measure),
+    ("shell", shell::measure),
     ("definitions", definitions::measure),
 ];
 

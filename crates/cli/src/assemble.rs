@@ -2,15 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use rooftree_protocol::{ModelChoice, PermissionMode};
+use rooftree_protocol::{Confinement, ModelChoice, Network, PermissionMode, SandboxMode};
 use rooftree_runtime::{
     Asking, Clock, Definitions, Options, Runtime, Surroundings, SystemClock, delegation, memory::Shelves,
     people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
-use rooftree_tools::{Policy, Processes, Rule, SemanticSearch, Toolset};
+use rooftree_tools::{Confining, Policy, Processes, Rule, SemanticSearch, Toolset};
 
-use crate::{minds::Minds, scenario, settings::Settings, web::Online};
+use crate::{environment::Private, minds::Minds, scenario, settings::Settings, web::Online};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -22,6 +22,8 @@ pub struct Wishes {
     pub mode: Option<PermissionMode>,
     pub allow: Vec<Rule>,
     pub deny: Vec<Rule>,
+    pub sandbox: Option<SandboxMode>,
+    pub network: Option<Network>,
     pub max_turns: Option<u32>,
     pub timeout: Option<Duration>,
     pub max_cost: Option<f64>,
@@ -38,6 +40,8 @@ pub struct Plan {
     pub search: SemanticSearch,
     pub online: Online,
     pub asking: Asking,
+    /// Directories of ours that no command sees, and where commands have their `/tmp`.
+    pub private: Private,
     /// Where agents remember what does not belong to a project.
     pub memory: Shelves,
     /// Where working copies of children are kept.
@@ -57,9 +61,11 @@ impl Plan {
             search,
             online,
             asking,
+            private,
             memory,
             workspaces,
         } = self;
+        let sandbox = confining(&wishes, &settings, private);
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
@@ -77,6 +83,7 @@ impl Plan {
                 deny: wishes.deny.into_iter().chain(settings.deny).collect(),
             },
             wary: settings.wary.unwrap_or(true),
+            sandbox,
             asking,
             default_model: wishes.model,
             fallbacks: wishes.fallbacks,
@@ -90,6 +97,17 @@ impl Plan {
             hooks: rooftree_runtime::Hooks::default(),
         })
     }
+}
+
+/// How commands are confined: as was typed, as the settings say, where it works.
+fn confining(wishes: &Wishes, settings: &Settings, private: Private) -> Confining {
+    let confinement = Confinement {
+        mode: wishes.sandbox.or(settings.sandbox).unwrap_or_default(),
+        network: wishes.network.or(settings.network).unwrap_or_default(),
+        writable: settings.writable.clone(),
+        readable: settings.readable.clone(),
+    };
+    Confining { confinement, private: private.directories.into(), scratch: private.scratch }
 }
 
 /// The tools there are.

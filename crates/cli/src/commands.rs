@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod auth;
 pub mod completions;
+pub mod confined;
 pub mod demo;
 pub mod doctor;
 pub mod init;

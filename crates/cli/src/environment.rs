@@ -62,6 +62,15 @@ pub struct Environment {
     pub everywhere: Everywhere,
 }
 
+/// Directories of ours.
+#[derive(Debug, Default)]
+pub struct Private {
+    /// No command sees them.
+    pub directories: Vec<PathBuf>,
+    /// Commands have their `/tmp` in it.
+    pub scratch: Option<PathBuf>,
+}
+
 impl Environment {
     /// Reads flags and variables; touches no file but the working directory.
     pub fn read(everywhere: &Everywhere) -> Result<Self, Problem> {
@@ -88,6 +97,13 @@ impl Environment {
     /// Where agents remember what does not belong to a project.
     pub fn memory(&self) -> Shelves {
         Shelves { user: Some(self.database.with_file_name("agent-memory")) }
+    }
+
+    /// What no command sees, and where commands have their `/tmp`.
+    pub fn private(&self) -> Private {
+        let files = [&self.database, &self.settings, &self.search_cache];
+        let directories = files.iter().filter_map(|file| Some(file.parent()?.to_owned())).collect();
+        Private { directories, scratch: Some(self.search_cache.with_file_name("scratch")) }
     }
 
     /// Where working copies of children are kept, and how large they may be where there is no git.

@@ -42,6 +42,8 @@ use crate::{
 };
 
 fn main() -> ExitCode {
+    // If this is the helper that confines another program, it does that and nothing else.
+    rooftree_process::sandbox::enter_if_asked();
     let invocation = Invocation::parse_from(arguments::spelled_out(std::env::args_os()));
     let environment = Environment::read(&invocation.everywhere);
     let done = environment.and_then(|environment| perform(invocation, &environment));

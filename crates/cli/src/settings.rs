@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use rooftree_protocol::{Level, PermissionMode, Problem};
+use rooftree_protocol::{Level, Network, PermissionMode, Problem, SandboxMode};
 use rooftree_providers::external_agent;
 use rooftree_runtime::definitions::Document;
 use rooftree_tools::Rule;
@@ -47,6 +47,14 @@ pub struct Settings {
     pub ask: Vec<Rule>,
     /// Rules that refuse.
     pub deny: Vec<Rule>,
+    /// Whether what agents run is confined.
+    pub sandbox: Option<SandboxMode>,
+    /// Whom it can reach then.
+    pub network: Option<Network>,
+    /// What it may change besides the directory it works in.
+    pub writable: Vec<PathBuf>,
+    /// What it may read although it is usually hidden.
+    pub readable: Vec<PathBuf>,
     /// Turns per run.
     pub max_turns: Option<u32>,
     /// Time per run.
@@ -95,6 +103,7 @@ impl Settings {
                 "permission.allow in {here} is ignored: a project cannot permit more than you do"
             ));
         }
+        self.confine(&project, path);
         if !project.providers.is_empty() {
             // A base URL decides who gets to see the key.
             self.remarks.push(format!(
@@ -139,6 +148,22 @@ impl Settings {
         self.max_cost = [self.max_cost, project.max_cost].into_iter().flatten().reduce(f64::min);
         self.remarks.extend(project.remarks);
         self
+    }
+}
+
+impl Settings {
+    /// What a project says about the sandbox only makes it tighter.
+    fn confine(&mut self, project: &Self, path: &Path) {
+        let (mode, network) = (self.sandbox.unwrap_or_default(), self.network.unwrap_or_default());
+        let is_looser = project.sandbox.is_some_and(|wanted| wanted < mode)
+            || project.network.is_some_and(|wanted| wanted > network)
+            || !(project.writable.is_empty() && project.readable.is_empty());
+        if is_looser {
+            let here = path.display();
+            self.remarks.push(format!("sandbox in {here} is ignored where it is looser than yours"));
+        }
+        self.sandbox = project.sandbox.map(|wanted| wanted.max(mode)).or(self.sandbox);
+        self.network = project.network.map(|wanted| wanted.min(network)).or(self.network);
     }
 }
 
@@ -206,6 +231,21 @@ mod tests {
         assert_eq!((both.fallbacks.as_slice(), both.aliases.len()), (&["a/b".to_owned()][..], 1));
         assert_eq!(both.max_cost, Some(0.5));
         assert!(both.remarks.iter().any(|remark| remark.contains("where your keys are sent")));
+    }
+
+    #[test]
+    fn a_project_makes_the_sandbox_tighter_and_never_looser() {
+        let user = || settings("sandbox.mode = 'auto'\nsandbox.writable = ['/srv/cache']");
+        let tight = user()
+            .narrowed_by(settings("sandbox.mode = 'required'\nsandbox.network = 'off'"), Path::new("p"));
+        assert_eq!((tight.sandbox, tight.network), (Some(SandboxMode::Required), Some(Network::Off)));
+        assert_eq!((tight.writable.len(), tight.remarks.len()), (1, 0));
+        let loose = user().narrowed_by(
+            settings("sandbox.mode = 'off'\nsandbox.writable = ['/']\nsandbox.readable = ['/root']"),
+            Path::new("p"),
+        );
+        assert_eq!((loose.sandbox, loose.network), (Some(SandboxMode::Auto), None));
+        assert_eq!((loose.writable.len(), loose.readable.len(), loose.remarks.len()), (1, 0, 1));
     }
 
     #[test]

@@ -21,9 +21,11 @@ use std::{
 
 use nix::{
     errno::Errno,
+    fcntl::{FcntlArg, FdFlag, fcntl},
     libc,
     sys::{
         prctl::set_pdeathsig,
+        resource::setrlimit,
         signal::{SigSet, SigmaskHow, Signal},
         wait::waitpid,
     },
@@ -126,6 +128,12 @@ fn become_program(errand: &Errand<'_>) -> Result<Infallible, Errno> {
     dup2_stdin(&plan.input)?;
     dup2_stdout(&plan.output)?;
     dup2_stderr(&plan.errors)?;
+    for kept in &plan.inherited {
+        fcntl(kept, FcntlArg::F_SETFD(FdFlag::empty()))?;
+    }
+    for bound in &plan.limits {
+        setrlimit(bound.resource, bound.most, bound.most)?;
+    }
     chdir(plan.directory.as_c_str())?;
     forget_handlers();
     SigSet::empty().thread_set_mask()?;

@@ -8,7 +8,7 @@ use nix::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::tree::{Family, Identity, MARK, Seen, is_alive, members, numbers, owner_of, variable};
+use crate::tree::{Family, Identity, MARK, Seen, Tree, is_alive, members, numbers, owner_of, variable};
 
 /// How long a program may take to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
@@ -17,8 +17,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const REAPING: Duration = Duration::from_secs(2);
 
 /// Ends everything that belongs to a leader. Returns when it is gone.
-pub(crate) async fn end_tree(leader: Identity, mark: &str) {
-    let mut family = Family::new(leader, mark);
+pub(crate) async fn end_tree(tree: &Tree) {
+    let mut family = Family::new(tree);
     // Almost always the leader was alone: then this is one look and no waiting.
     if family.look().is_empty() {
         return;
@@ -39,8 +39,8 @@ pub(crate) async fn end_tree(leader: Identity, mark: &str) {
 }
 
 /// Kills everything that belongs to a leader, at once and without waiting.
-pub(crate) fn kill_tree(leader: Identity, mark: &str) {
-    let mut family = Family::new(leader, mark);
+pub(crate) fn kill_tree(tree: &Tree) {
+    let mut family = Family::new(tree);
     // A few rounds, because a tree that is starting others may outrun one.
     for _ in 0..3 {
         if signal(&mut family, Signal::SIGKILL) == 0 {
@@ -93,7 +93,7 @@ pub fn kill_group(group: i32, leader_start: u64) -> bool {
         send(seen.pid, Signal::SIGKILL);
     }
     for mark in marks {
-        kill_tree(leader, &mark);
+        kill_tree(&Tree { leader, mark, is_kept: false });
     }
     for _ in 0..100 {
         if ours.iter().all(|seen| !is_alive(Identity { group: seen.pid, start: seen.start })) {
@@ -106,14 +106,16 @@ pub fn kill_group(group: i32, leader_start: u64) -> bool {
 
 /// Signals the group and all relatives outside of it; says how many there were.
 fn signal(family: &mut Family<'_>, signal: Signal) -> usize {
-    let leader = family.leader();
+    let Tree { leader, is_kept, .. } = family.tree();
     // Looked at before anyone dies: afterwards nobody can tell whose children they were.
     let found = family.look();
+    // With a keeper everything inside dies at once, so it is spared as long as one is polite.
+    let is_spared = *is_kept && signal != Signal::SIGKILL;
     // The group in one call, which also reaches members that are being born right now.
-    if is_alive(leader) {
+    if !is_spared && is_alive(*leader) {
         let _ = killpg(Pid::from_raw(leader.group), signal);
     }
-    for seen in found {
+    for seen in found.iter().filter(|seen| !is_spared || seen.pid != leader.group) {
         send(seen.pid, signal);
     }
     found.len()

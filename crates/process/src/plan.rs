@@ -12,10 +12,15 @@ use std::{
         fd::OwnedFd,
         unix::ffi::{OsStrExt, OsStringExt},
     },
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-use crate::{Input, Spawn, tree::MARK};
+use crate::{
+    Input, Spawn,
+    confined::{Bound, Confined, check_program, confined},
+    sandbox::Backend,
+    tree::MARK,
+};
 
 /// Where programs are looked for if nothing says where.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -30,6 +35,9 @@ pub(crate) struct Plan {
     pub(crate) input: OwnedFd,
     pub(crate) output: OwnedFd,
     pub(crate) errors: OwnedFd,
+    /// Also stay open.
+    pub(crate) inherited: Vec<OwnedFd>,
+    pub(crate) limits: Vec<Bound>,
 }
 
 /// The program's ends of its pipes for what it writes.
@@ -40,9 +48,20 @@ pub(crate) struct Outlets {
 
 impl Plan {
     /// Spells a start out; gives also our end of the program's input, if it has one.
-    pub(crate) fn new(spawn: &Spawn, mark: &str, outlets: Outlets) -> io::Result<(Self, Option<OwnedFd>)> {
-        let mut variables = spawn.environment.resolve(env::vars_os());
+    pub(crate) fn new(
+        spawn: &Spawn,
+        backend: Option<Backend>,
+        mark: &str,
+        outlets: Outlets,
+    ) -> io::Result<(Self, Option<OwnedFd>)> {
+        let mut variables = variables(spawn);
         variables.insert(MARK.into(), mark.into());
+        let files = files(&spawn.program, variables.get(OsStr::new("PATH")))?;
+        let start = match spawn.sandbox.as_deref().zip(backend) {
+            None => Start::bare(spawn, files)?,
+            Some((sandbox, backend)) => Start::confined(spawn, &files, confined(spawn, sandbox, backend)?)?,
+        };
+        variables.extend(start.variables);
         let (input, feeding) = match spawn.input {
             Input::Nothing => (File::open("/dev/null")?.into(), None),
             Input::Bytes(_) => {
@@ -51,20 +70,59 @@ impl Plan {
             }
         };
         let plan = Self {
-            files: files(&spawn.program, variables.get(OsStr::new("PATH")))?,
-            arguments: [&spawn.program]
-                .into_iter()
-                .chain(&spawn.args)
-                .map(spelled)
-                .collect::<io::Result<_>>()?,
+            files: start.files,
+            arguments: start.arguments,
             variables: spelled_variables(variables)?,
             directory: spelled(spawn.cwd.as_os_str())?,
             input,
             output: outlets.output,
             errors: outlets.errors,
+            inherited: start.inherited,
+            limits: start.limits,
         };
         Ok((plan, feeding))
     }
+}
+
+/// What differs between a bare start and one in a sandbox.
+#[derive(Default)]
+struct Start {
+    files: Vec<CString>,
+    arguments: Vec<CString>,
+    inherited: Vec<OwnedFd>,
+    limits: Vec<Bound>,
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Start {
+    fn bare(spawn: &Spawn, files: Vec<CString>) -> io::Result<Self> {
+        let words = [&spawn.program].into_iter().chain(&spawn.args);
+        Ok(Self { files, arguments: words.map(spelled).collect::<io::Result<_>>()?, ..Self::default() })
+    }
+
+    fn confined(spawn: &Spawn, files: &[CString], confined: Confined) -> io::Result<Self> {
+        let paths: Vec<&OsStr> = files.iter().map(|file| OsStr::from_bytes(file.as_bytes())).collect();
+        check_program(&spawn.cwd, &paths)?;
+        let Confined { program, arguments, inherited, limits, temporary } = confined;
+        let words = [program.as_os_str()].into_iter().chain(arguments.iter().map(OsString::as_os_str));
+        let arguments = words.map(spelled).collect::<io::Result<_>>()?;
+        let temporary = temporary.map_or("/tmp".into(), PathBuf::into_os_string);
+        let variables = vec![("TMPDIR".into(), temporary)];
+        Ok(Self { files: vec![spelled(&program)?], arguments, inherited, limits, variables })
+    }
+}
+
+/// What the program finds in its environment. In a sandbox only what is listed is inherited.
+fn variables(spawn: &Spawn) -> BTreeMap<OsString, OsString> {
+    let is_listed = |name: &OsStr| match &spawn.sandbox {
+        None => true,
+        Some(sandbox) => sandbox.environment.iter().any(|listed| is_meant(listed, &name.to_string_lossy())),
+    };
+    spawn.environment.resolve(env::vars_os().filter(|(name, _)| is_listed(name)))
+}
+
+fn is_meant(listed: &str, name: &str) -> bool {
+    listed.strip_suffix('*').map_or(listed == name, |beginning| name.starts_with(beginning))
 }
 
 /// A name is looked for in the directories of PATH, a path is taken as it is.

@@ -2,7 +2,7 @@
 
 mod streamed;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
     io::AsyncReadExt,
@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Ending, Identity, Kept, child::Child, kill};
+use crate::{Ending, Identity, Kept, Sandbox, child::Child, crowd::Crowd, kill, tree::Tree};
 
 pub use streamed::Streamed;
 
@@ -23,8 +23,10 @@ const LAST_OUTPUT: Duration = Duration::from_secs(1);
 pub struct Process {
     child: Child,
     output: pipe::Receiver,
-    identity: Identity,
-    mark: String,
+    tree: Tree,
+    sandbox: Option<Arc<Sandbox>>,
+    /// Ends all of it if it becomes too many; gone with this.
+    _crowd: Option<Crowd>,
     is_ended: bool,
 }
 
@@ -47,13 +49,20 @@ pub struct Finished {
 }
 
 impl Process {
-    pub(crate) fn new(child: Child, output: pipe::Receiver, identity: Identity, mark: String) -> Self {
-        Self { child, output, identity, mark, is_ended: false }
+    pub(crate) fn new(
+        child: Child,
+        output: pipe::Receiver,
+        tree: Tree,
+        sandbox: Option<Arc<Sandbox>>,
+    ) -> Self {
+        let most = sandbox.as_ref().and_then(|sandbox| sandbox.limits.processes);
+        let crowd = most.map(|most| Crowd::bounded(tree.clone(), most));
+        Self { child, output, tree, sandbox, _crowd: crowd, is_ended: false }
     }
 
     /// What to write down so that a later process can clean up after a crash of this one.
     pub fn identity(&self) -> Identity {
-        self.identity
+        self.tree.leader
     }
 
     /// Waits until it ends, by itself, at its bounds or on request; nothing of it is left then.
@@ -103,7 +112,7 @@ impl Process {
 
     /// Ends whatever is left and takes in its last words.
     async fn end_all(&mut self, take: &mut impl FnMut(&[u8])) {
-        let mut ending = std::pin::pin!(kill::end_tree(self.identity, &self.mark));
+        let mut ending = std::pin::pin!(kill::end_tree(&self.tree));
         let mut buffer = vec![0; 64 * 1024];
         let mut is_open = true;
         // A program that is blocked on a full pipe can only end politely if someone reads.
@@ -129,13 +138,23 @@ impl Process {
         // The end of the output comes at once, unless something escaped that still holds it open.
         let _ = timeout(LAST_OUTPUT, rest).await;
         self.is_ended = true;
+        self.tidy();
+    }
+
+    /// Removes what must not have come into being.
+    fn tidy(&self) {
+        for path in self.sandbox.iter().flat_map(|sandbox| &sandbox.unwanted) {
+            // Usually there is nothing. A directory of this name means nothing to anybody.
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
         if !self.is_ended {
-            kill::kill_tree(self.identity, &self.mark);
+            kill::kill_tree(&self.tree);
+            self.tidy();
         }
     }
 }

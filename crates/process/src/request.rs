@@ -1,8 +1,8 @@
 //! What is to be started, and what it gets.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
-use crate::Environment;
+use crate::{Environment, sandbox::Sandbox};
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub struct Spawn {
     pub environment: Environment,
     /// What it can read.
     pub input: Input,
+    /// What it may see and touch; none: whatever this process may.
+    pub sandbox: Option<Arc<Sandbox>>,
 }
 
 /// What a program reads from its standard input.

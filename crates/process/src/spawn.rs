@@ -1,100 +1,30 @@
-//! Starts one program: own group, clean environment, its output as one stream or as two.
-
-use std::{
-    io,
-    os::fd::OwnedFd,
-    sync::{
-        LazyLock,
-        atomic::{AtomicU64, Ordering},
-    },
-};
-
-use nix::unistd::Pid;
-use tokio::{io::AsyncWriteExt, net::unix::pipe, sync::oneshot};
+//! The ways to start a program: bare, or in a sandbox, which is had or the program is not started.
 
 use crate::{
-    Error, Identity, Input, Process, Spawn, Streamed,
-    child::{Child, Leader},
-    clone,
-    plan::{Outlets, Plan},
-    spawner,
+    Error, Process, Spawn, Streamed,
+    launch::{launch, launch_streamed},
+    sandbox::Backend,
+    standing::available,
 };
 
 /// Starts a program. Its standard output and error are one stream, in the order written.
 ///
 /// The program is the leader of its own group, and is killed when this process dies.
 pub async fn spawn(spawn: Spawn) -> Result<Process, Error> {
-    let (output, writer) = outlet(&spawn)?;
-    let errors = writer.try_clone().map_err(|source| failed(&spawn, source))?;
-    launch(&spawn, output, Outlets { output: writer, errors }).await
+    launch(&spawn, backend(&spawn).await?).await
 }
 
 /// Starts a program the same way, with its standard output and error apart, to be listened to.
 pub async fn spawn_streamed(spawn: Spawn) -> Result<Streamed, Error> {
-    let (output, writer) = outlet(&spawn)?;
-    let (heard, errors) = outlet(&spawn)?;
-    let process = launch(&spawn, output, Outlets { output: writer, errors }).await?;
-    Ok(Streamed::new(process, heard))
+    launch_streamed(&spawn, backend(&spawn).await?).await
 }
 
-/// A pipe out of the program: our end and its end.
-fn outlet(spawn: &Spawn) -> Result<(pipe::Receiver, OwnedFd), Error> {
-    let open = || {
-        let (reader, writer) = io::pipe()?;
-        Ok((pipe::Receiver::from_owned_fd(reader.into())?, writer.into()))
-    };
-    open().map_err(|source| failed(spawn, source))
-}
-
-async fn launch(spawn: &Spawn, output: pipe::Receiver, outlets: Outlets) -> Result<Process, Error> {
-    let mark = next_mark();
-    let (plan, feeding) = Plan::new(spawn, &mark, outlets).map_err(|source| failed(spawn, source))?;
-    let (leader, watch) = start(plan).await?.map_err(|source| failed(spawn, source))?;
-    // Nobody has reaped it yet, so it can be looked at even if it has ended already.
-    let identity = Identity::of(leader.pid()).unwrap_or(Identity { group: leader.pid(), start: 0 });
-    let child = Child::new(leader, watch).map_err(|source| failed(spawn, source))?;
-    feed(feeding, &spawn.input).map_err(|source| failed(spawn, source))?;
-    Ok(Process::new(child, output, identity, mark))
-}
-
-fn failed(spawn: &Spawn, source: io::Error) -> Error {
-    Error::Start {
-        program: spawn.program.to_string_lossy().into_owned(),
-        directory: spawn.cwd.display().to_string(),
-        source,
+/// How a program is to be confined, if it is.
+async fn backend(spawn: &Spawn) -> Result<Option<Backend>, Error> {
+    let Some(sandbox) = &spawn.sandbox else { return Ok(None) };
+    if sandbox.backend.is_some() {
+        return Ok(sandbox.backend);
     }
-}
-
-fn next_mark() -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    static OWN: LazyLock<Identity> = LazyLock::new(|| {
-        let own = Pid::this().as_raw();
-        Identity::of(own).unwrap_or(Identity { group: own, start: 0 })
-    });
-    format!("{}.{}.{}", OWN.group, OWN.start, NEXT.fetch_add(1, Ordering::Relaxed))
-}
-
-/// The outer error: there is no thread to start it; the inner one: it did not start.
-async fn start(plan: Plan) -> Result<io::Result<(Leader, OwnedFd)>, Error> {
-    let (tx, rx) = oneshot::channel();
-    let job = move || {
-        let started = clone::start(&plan).map(|(pid, watch)| (Leader::new(pid), watch));
-        // Before anybody hears of it: its output ends when the program's own ends are closed.
-        drop(plan);
-        // If nobody waits any more, dropping the leader kills it.
-        let _ = tx.send(started);
-    };
-    if !spawner::run(job) {
-        return Err(Error::Gone);
-    }
-    rx.await.map_err(|_| Error::Gone)
-}
-
-fn feed(feeding: Option<OwnedFd>, input: &Input) -> io::Result<()> {
-    if let (Some(feeding), Input::Bytes(bytes)) = (feeding, input) {
-        let (mut stdin, bytes) = (pipe::Sender::from_owned_fd(feeding)?, bytes.clone());
-        // A program that does not read its input is free not to.
-        tokio::spawn(async move { stdin.write_all(&bytes).await });
-    }
-    Ok(())
+    let program = || spawn.program.to_string_lossy().into_owned();
+    available().await.map(Some).map_err(|reason| Error::Unconfined { program: program(), reason })
 }

@@ -66,37 +66,44 @@ pub(crate) fn look_at(pid: i32) -> Option<Seen> {
     })
 }
 
+/// What was started once: its leader, the mark of all that came from it, and what the leader is.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub leader: Identity,
+    pub mark: String,
+    /// Whether the leader only keeps the program: it ends by itself when that has ended.
+    pub is_kept: bool,
+}
+
 /// A leader and all that belong to it: its group, its descendants, and what bears its mark.
 ///
 /// Whom it has seen once it remembers: when a parent dies, its children look like strangers.
 pub(crate) struct Family<'a> {
-    leader: Identity,
-    mark: &'a str,
+    tree: &'a Tree,
     known: Vec<Seen>,
 }
 
 impl<'a> Family<'a> {
-    pub fn new(leader: Identity, mark: &'a str) -> Self {
-        Self { leader, mark, known: Vec::new() }
+    pub fn new(tree: &'a Tree) -> Self {
+        Self { tree, known: Vec::new() }
     }
 
-    pub fn leader(&self) -> Identity {
-        self.leader
+    pub fn tree(&self) -> &'a Tree {
+        self.tree
     }
 
     /// Those that live now.
     pub fn look(&mut self) -> &[Seen] {
-        let ours = Pid::this().as_raw();
-        let is_candidate =
-            |seen: &Seen| seen.start >= self.leader.start && !seen.is_zombie && seen.pid != ours;
-        let candidates = numbers_since(self.leader.group).filter_map(look_at).filter(is_candidate);
+        let (ours, Tree { leader, mark, .. }) = (Pid::this().as_raw(), self.tree);
+        let is_candidate = |seen: &Seen| seen.start >= leader.start && !seen.is_zombie && seen.pid != ours;
+        let candidates = numbers_since(leader.group).filter_map(look_at).filter(is_candidate);
         // A leader with another start is a stranger who got the number of ours after it ended.
-        let is_group_ours = look_at(self.leader.group).is_none_or(|seen| seen.start == self.leader.start);
+        let is_group_ours = look_at(leader.group).is_none_or(|seen| seen.start == leader.start);
         let is_known =
             |seen: &Seen| self.known.iter().any(|known| (known.pid, known.start) == (seen.pid, seen.start));
-        let is_member = |seen: &Seen| is_group_ours && seen.group == self.leader.group;
+        let is_member = |seen: &Seen| is_group_ours && seen.group == leader.group;
         let (found, others) =
-            candidates.partition(|seen| is_member(seen) || is_known(seen) || bears(seen.pid, self.mark));
+            candidates.partition(|seen| is_member(seen) || is_known(seen) || bears(seen.pid, mark));
         self.known = with_descendants(found, others);
         &self.known
     }
@@ -112,6 +119,13 @@ fn with_descendants(mut found: Vec<Seen>, mut others: Vec<Seen>) -> Vec<Seen> {
         found.extend(children);
         others = rest;
     }
+}
+
+/// All that a process has started, directly or not, and that live.
+pub(crate) fn descendants(pid: i32) -> Vec<Seen> {
+    let living = numbers().filter_map(look_at).filter(|seen| !seen.is_zombie);
+    let (children, others) = living.partition(|seen| seen.parent == pid);
+    with_descendants(children, others)
 }
 
 /// All that live in a group.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Limits, ModelChoice, PermissionMode, Scope};
+use crate::{Limits, ModelChoice, Network, PermissionMode, SandboxMode, Scope};
 
 /// An agent as it is defined, before anything runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,6 +56,12 @@ pub struct AgentDefinition {
     /// How much may happen without asking, at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<PermissionMode>,
+    /// How strictly what it runs is confined, at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxMode>,
+    /// Whom what it runs can reach, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
     /// Whether it works in background unless the call says otherwise.
     pub background: bool,
     /// Whether it gets a working copy of its own.

@@ -4,6 +4,7 @@
 //! described with the types of this crate. Names are those of `docs/glossary.md`.
 
 pub mod command;
+pub mod confinement;
 pub mod definition;
 pub mod effect;
 pub mod error;
@@ -22,6 +23,7 @@ pub mod tool_call;
 pub mod usage;
 
 pub use command::{Address, Answer, Command, Delivery, PermissionDecision, PermissionScope};
+pub use confinement::{Confinement, Network, SandboxMode};
 pub use definition::{
     AgentDefinition, Dialect, Example, Isolation, Level, McpServer, Memory, Source, UseAs, Verifier,
 };

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ModelChoice, ParentCall, PermissionMode, RunId, SessionId, run::RunMode};
+use crate::{Confinement, ModelChoice, ParentCall, PermissionMode, RunId, SessionId, run::RunMode};
 
 /// What one delegated run may do, and whose work it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +36,9 @@ pub struct Mandate {
     /// Rules that refuse.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
+    /// How what it runs is confined; as everywhere, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Confinement>,
     /// The model it thinks with, if the call or the agent above says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelChoice>,

@@ -39,10 +39,11 @@ pub use run::Run;
 pub use runtime::{Builder, Runtime};
 pub use session::{Delegation, Session, Sessions};
 
+pub use rooftree_process::sandbox;
 pub use rooftree_protocol as protocol;
 pub use rooftree_protocol::{
-    AgentDefinition, Effect, ErrorCode, Event, EventBody, PermissionId, PermissionMode, RunId, RunStatus,
-    SessionId, ToolSpec, Usage,
+    AgentDefinition, Effect, ErrorCode, Event, EventBody, Network, PermissionId, PermissionMode, RunId,
+    RunStatus, SandboxMode, SessionId, ToolSpec, Usage,
 };
 pub use rooftree_providers as providers;
 pub use rooftree_providers::Provider;

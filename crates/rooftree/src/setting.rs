@@ -88,6 +88,19 @@ macro_rules! settings {
                 self
             }
 
+            /// Whether what agents run is confined: wherever that works, if nothing is said. With
+            /// [`SandboxMode::Required`](crate::SandboxMode::Required), what cannot be is not started.
+            pub fn sandbox(mut self, mode: $crate::SandboxMode) -> Self {
+                self.setup.confinement.mode = mode;
+                self
+            }
+
+            /// Whom confined programs can reach. Usually everybody.
+            pub fn network(mut self, network: $crate::Network) -> Self {
+                self.setup.confinement.network = network;
+                self
+            }
+
             /// A rule that allows calls: `Write(notes/**)`, `Bash(cargo test *)`, `ticket`.
             pub fn allow(mut self, rule: impl Into<String>) -> Self {
                 self.setup.allow.push(rule.into());

@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
-use rooftree_protocol::{ErrorCode, ModelChoice, PermissionMode, Problem, Scope};
+use rooftree_protocol::{Confinement, ErrorCode, ModelChoice, PermissionMode, Problem, Scope};
 use rooftree_runtime::{
     Asking, Clock, Definitions, Options, SystemClock, delegation, memory::Shelves, workspace,
 };
 use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::{
-    Policy, Processes, Rule, SemanticSearch, Service, Tool, Toolset, Web, builtin_with, toolset::Found,
+    Confining, Policy, Processes, Rule, SemanticSearch, Service, Tool, Toolset, Web, builtin_with,
+    toolset::Found,
 };
 use tempfile::TempDir;
 
@@ -35,6 +36,7 @@ pub(crate) struct Setup {
     pub(crate) agent_files: Vec<PathBuf>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) mode: PermissionMode,
+    pub(crate) confinement: Confinement,
     pub(crate) allow: Vec<String>,
     pub(crate) deny: Vec<String>,
     pub(crate) max_turns: Option<u32>,
@@ -70,6 +72,7 @@ impl Default for Setup {
             agent_files: Vec::new(),
             tools: Vec::new(),
             mode: PermissionMode::default(),
+            confinement: Confinement::default(),
             allow: Vec::new(),
             deny: Vec::new(),
             max_turns: None,
@@ -113,6 +116,7 @@ impl Setup {
             ..Policy::default()
         };
         let workspaces = self.store.workspaces();
+        let sandbox = self.store.confining(self.confinement.clone());
         let (store, place) = self.store.open()?;
         let (hooks, line) = self.listeners.connect();
         let asking = if self.listeners.approver.is_some() { Asking::Client } else { self.asking };
@@ -126,6 +130,7 @@ impl Setup {
             definitions: definitions.clone(),
             policy,
             wary: true,
+            sandbox,
             asking,
             default_model,
             fallbacks,
@@ -199,6 +204,19 @@ impl Place {
             Self::Temporary | Self::Given(_) => std::env::temp_dir().join("rooftree-workspaces"),
         };
         workspace::Place { directory, copy_limit_bytes: COPY_BYTES, copy_limit_files: COPY_FILES }
+    }
+
+    /// No command sees the database, and each session has its own `/tmp` beside it.
+    fn confining(&self, confinement: Confinement) -> Confining {
+        let Self::File(file) = self else { return Confining { confinement, ..Confining::default() } };
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+        let beside = |ending: &str| {
+            let mut name = file.clone().into_os_string();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        let scratch = Some(file.with_file_name("scratch"));
+        Confining { confinement, private: ["", "-wal", "-shm"].map(beside).into(), scratch }
     }
 
     fn open(self) -> Result<(Arc<dyn Store>, Option<TempDir>)> {

@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    AgentDefinition, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, PermissionMode, Problem,
-    RunId, Session, SessionId, Timestamp, Verifier, event, event::RunMode,
+    AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, PermissionMode,
+    Problem, RunId, Session, SessionId, Timestamp, Verifier, event, event::RunMode,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
-use rooftree_tools::{Policy, Processes, Rule, Toolset};
+use rooftree_tools::{Confining, Policy, Processes, Rule, Toolset};
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -56,6 +56,8 @@ pub struct Options {
     pub policy: Policy,
     /// Whether an agent that has read something from outside is trusted less in mode `auto`.
     pub wary: bool,
+    /// How what agents run is confined.
+    pub sandbox: Confining,
     /// Whether somebody can be asked.
     pub asking: Asking,
     /// The model for agents and sessions that name none.
@@ -182,6 +184,14 @@ impl World {
         }
         policy.mode = policy.mode.min(definition.permission_mode.unwrap_or(PermissionMode::Bypass));
         policy
+    }
+
+    /// How what an agent runs is confined: as everywhere, and as strictly as its mandate and definition say.
+    pub(crate) fn confinement(&self, definition: &AgentDefinition, mandate: Option<&Mandate>) -> Confinement {
+        let general = &self.options.sandbox.confinement;
+        let mandated = mandate.and_then(|mandate| mandate.sandbox.as_ref());
+        let narrowed = mandated.map_or_else(|| general.clone(), |mandated| general.narrowed(mandated));
+        narrowed.with(definition.sandbox, definition.network)
     }
 
     /// The model a session thinks with: what the call says, its definition's, its own, that of

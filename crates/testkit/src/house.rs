@@ -14,7 +14,7 @@ use rooftree_providers::{
 };
 use rooftree_runtime::{Asking, Clock, Definitions, Filter, Handle, Options, Runtime, Surroundings};
 use rooftree_store::{SqliteStore, Store};
-use rooftree_tools::{Policy, Processes, Toolset};
+use rooftree_tools::{Confining, Policy, Processes, Toolset};
 use tempfile::TempDir;
 
 use crate::{VirtualClock, story};
@@ -33,6 +33,8 @@ pub struct Plan {
     pub tools: Toolset,
     /// What may happen without asking.
     pub policy: Policy,
+    /// How what agents run is confined; usually not at all.
+    pub sandbox: Confining,
     /// Whether somebody can be asked.
     pub asking: Asking,
     /// Tokens the model can read.
@@ -70,6 +72,7 @@ impl Plan {
             entries: entries.into_iter().collect(),
             tools: Toolset::default(),
             policy: Policy { mode: PermissionMode::Bypass, ..Policy::default() },
+            sandbox: Confining::off(),
             asking: Asking::Nobody,
             window: None,
             provider: None,
@@ -155,6 +158,7 @@ impl Plan {
             surroundings: self.surroundings,
             policy: self.policy,
             wary: true,
+            sandbox: self.sandbox,
             asking: self.asking,
             default_model: Some(default_model),
             fallbacks: self.fallbacks,

@@ -1,13 +1,14 @@
 //! Bash: one shell command, waited for or left running in the background.
 
 pub mod processes;
+mod start;
 mod teller;
 
 use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use rooftree_process::{Bounds, Ending, Environment, Error, Finished, Input, Process, Spawn, spawn};
-use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_process::{Bounds, Ending, Finished};
+use rooftree_protocol::{Effect, ErrorCode, Part, ToolKind, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
     shell,
 };
 use processes::{Processes, Request};
+use start::{Started, start};
 use teller::Teller;
 
 const DEFAULT_SECS: u64 = 120;
@@ -115,41 +117,16 @@ impl Tool for Bash {
             if flag(&input, "run_in_background") {
                 return start_in_background(&processes, &input, &context).await;
             }
-            match start(text(&input, "command"), &context).await {
-                Ok(process) => wait(process, &input, &context).await,
-                Err(error) => ToolOutput::failed(ErrorCode::ToolFailed, format!("Could not {error}.")),
+            match start(text(&input, "command"), &context, &processes).await {
+                Ok(started) => wait(started, &input, &context).await,
+                Err(output) => output,
             }
         })
     }
 }
 
-/// Bash if there is one, else whatever `sh` is. Never a login shell: it would read people's profiles.
-async fn start(command: &str, context: &ToolContext) -> Result<Process, Error> {
-    let request = |shell: &str| Spawn {
-        program: shell.into(),
-        args: vec!["-c".into(), "--".into(), command.into()],
-        cwd: context.cwd.to_path_buf(),
-        environment: environment(),
-        input: Input::Nothing,
-    };
-    match spawn(request("bash")).await {
-        Err(Error::Start { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            spawn(request("sh")).await
-        }
-        started => started,
-    }
-}
-
-/// Nobody is there to page, or to type a password.
-fn environment() -> Environment {
-    Environment::default()
-        .with("PAGER", "cat")
-        .with("GIT_PAGER", "cat")
-        .with("GIT_TERMINAL_PROMPT", "0")
-        .with("TERM", "dumb")
-}
-
-async fn wait(process: Process, input: &Value, context: &ToolContext) -> ToolOutput {
+async fn wait(started: Started, input: &Value, context: &ToolContext) -> ToolOutput {
+    let Started { process, remark } = started;
     let secs = number(input, "timeout_secs").unwrap_or(DEFAULT_SECS);
     let bounds = Bounds { time: Some(Duration::from_secs(secs)), output: OUTPUT_BYTES };
     let teller = Teller::new(context.progress.clone());
@@ -159,7 +136,13 @@ async fn wait(process: Process, input: &Value, context: &ToolContext) -> ToolOut
         () = teller.tell_regularly() => return ToolOutput::failed(ErrorCode::Internal, "The command was lost."),
     };
     teller.tell();
-    describe(&finished, secs)
+    with_remark(remark, describe(&finished, secs))
+}
+
+/// What people and the model should know about how it ran stands above what it wrote.
+fn with_remark(remark: Option<String>, mut output: ToolOutput) -> ToolOutput {
+    output.content.splice(0..0, remark.map(|remark| Part::text(format!("{remark}\n"))));
+    output
 }
 
 fn describe(finished: &Finished, secs: u64) -> ToolOutput {
@@ -188,14 +171,15 @@ async fn start_in_background(processes: &Arc<Processes>, input: &Value, context:
     if let Err(words) = processes.check_room(&context.session) {
         return ToolOutput::failed(ErrorCode::LimitReached, words);
     }
-    match start(&command, context).await {
-        Err(error) => ToolOutput::failed(ErrorCode::ToolFailed, format!("Could not {error}.")),
-        Ok(process) => {
+    match start(&command, context, processes).await {
+        Err(output) => output,
+        Ok(Started { process, remark }) => {
             let request = Request { session: context.session.clone(), call: context.call.clone(), command };
             let id = processes.adopt(process, request);
-            ToolOutput::done(format!(
+            let words = format!(
                 "Started in the background as task {id}. BashOutput shows what it writes, TaskStop ends it."
-            ))
+            );
+            with_remark(remark, ToolOutput::done(words))
         }
     }
 }

@@ -9,6 +9,7 @@ mod bash_output;
 mod blocking;
 mod builtin;
 mod change;
+mod confining;
 mod delete;
 mod edit;
 mod glob;
@@ -36,6 +37,7 @@ mod write;
 
 pub use bash::processes::{ProcessEvent, Processes};
 pub use builtin::{builtin, builtin_with};
+pub use confining::Confining;
 pub use policy::{Derivation, Judged, Policy, Rule, Verdict};
 pub use reach::{DeniedPaths, Reach};
 pub use semantic_search::{Embedder, SemanticSearch};

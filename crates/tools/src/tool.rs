@@ -15,7 +15,7 @@ use rooftree_protocol::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Reach, lexical::lexical, reach::Target, walk};
+use crate::{Confining, Reach, lexical::lexical, reach::Target, walk};
 
 /// Something an agent can do.
 ///
@@ -121,6 +121,8 @@ pub struct ToolContext {
     pub views: FileViews,
     /// The session's todo list as it is now.
     pub todos: Arc<[Todo]>,
+    /// How what it runs is confined; none: not at all.
+    pub sandbox: Option<Confining>,
     /// Tells whoever watches what is going on, as it goes on.
     pub progress: Progress,
     /// Asks whoever the work is for; waits until they answer, which survives a restart.

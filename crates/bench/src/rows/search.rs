@@ -77,6 +77,7 @@ async fn search(grep: &dyn Tool, root: &Path) -> Result<()> {
         cancel: CancellationToken::new(),
         views: FileViews::default(),
         todos: Arc::default(),
+        sandbox: None,
         progress: Arc::new(|_| {}),
         caller: None,
         ask: rooftree_tools::tool::nobody(),

@@ -111,6 +111,7 @@ async fn search(tool: &SemanticSearch, root: &Path, query: &str) -> Result<()> {
         cancel: CancellationToken::new(),
         views: FileViews::default(),
         todos: Arc::default(),
+        sandbox: None,
         progress: Arc::new(|_| {}),
         caller: None,
         ask: rooftree_tools::tool::nobody(),

@@ -54,6 +54,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         online: Online::default(),
         asking: Asking::Nobody,
         memory: Default::default(),
+        private: environment.private(),
         workspaces: environment.workspaces(),
     }
     .start();

@@ -9,6 +9,7 @@ mod models;
 mod online;
 mod page;
 mod providers;
+mod sandbox;
 mod verify;
 
 use clap::{Args, Subcommand};
@@ -44,6 +45,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         return verify::execute(environment, arguments.json).await;
     }
     let mut checks = machine::checks();
+    checks.push(sandbox::check().await);
     checks.extend(database::checks(environment).await);
     checks.extend(models::checks(environment));
     checks.extend(providers::checks(environment, arguments.online).await);

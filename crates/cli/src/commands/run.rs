@@ -35,6 +35,7 @@ pub use self::{
 };
 use crate::{
     assemble::{Plan, Wishes},
+    commands::confined::Confined,
     embeddings,
     environment::Environment,
     exit::Exit,
@@ -90,6 +91,8 @@ pub struct Arguments {
     /// Never allow; may be repeated
     #[arg(long, value_name = "RULE")]
     pub deny: Vec<Rule>,
+    #[command(flatten)]
+    pub confined: Confined,
     /// What is written to standard output
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output_format: OutputFormat,
@@ -183,6 +186,7 @@ async fn attempt(
         online,
         asking: asking.in_runtime(),
         memory: environment.memory(),
+        private: environment.private(),
         workspaces: environment.workspaces(),
     };
     let runtime = plan.start();
@@ -250,6 +254,8 @@ fn wishes(arguments: &Arguments) -> Result<Wishes, Problem> {
         mode: arguments.permission_mode,
         allow: known(&arguments.allow)?,
         deny: known(&arguments.deny)?,
+        sandbox: arguments.confined.sandbox,
+        network: arguments.confined.network,
         max_turns: arguments.max_turns,
         timeout: arguments.timeout,
         max_cost: arguments.max_cost,

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     assemble::{Plan, Wishes},
+    commands::confined::Confined,
     embeddings,
     environment::Environment,
     exit::Exit,
@@ -39,6 +40,8 @@ pub struct Arguments {
     /// What requests other than callbacks must show as a bearer token
     #[arg(long, value_name = "TOKEN", env = "ROOFTREE_SERVER_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
+    #[command(flatten)]
+    pub confined: Confined,
 }
 
 /// Does it.
@@ -50,7 +53,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         output::mention(environment, remark);
     }
     let minds = Minds::of(environment, &settings)?;
-    let wishes = wishes(&minds, &settings)?;
+    let Confined { sandbox, network } = arguments.confined;
+    let wishes = Wishes { sandbox, network, ..wishes(&minds, &settings)? };
     let search = embeddings::search(environment, &settings, &minds, &Tape::Off)?;
     let online = Online::of(&settings, &minds.credentials)?;
     let base = Arc::new(OnceLock::new());
@@ -81,6 +85,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         // Whoever looks with `rooftree permissions` can answer.
         asking: Asking::Client,
         memory: environment.memory(),
+        private: environment.private(),
         workspaces: environment.workspaces(),
     };
     let runtime = plan.start();

@@ -3,7 +3,7 @@
 
 use std::{io::ErrorKind, path::Path};
 
-use rooftree_protocol::{Level, PermissionMode, Problem};
+use rooftree_protocol::{Level, Network, PermissionMode, Problem, SandboxMode};
 use rooftree_runtime::definitions::{Document, Syntax};
 use toml::Table;
 
@@ -20,6 +20,7 @@ const TOP: &[&str] = &[
     "aliases",
     "permission",
     "limits",
+    "sandbox",
     "providers",
     "external",
     "search",
@@ -29,6 +30,7 @@ const TOP: &[&str] = &[
 const PERMISSION: &[&str] = &["mode", "wary", "allow", "ask", "deny"];
 const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
 const SEARCH: &[&str] = &["embeddings", "backend", "url", "model"];
+const SANDBOX: &[&str] = &["mode", "network", "writable", "readable"];
 
 /// Reads a file; none if there is none.
 pub fn file(path: &Path) -> Result<Option<Settings>, Problem> {
@@ -50,6 +52,7 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
     let permission = reader.table(&table, "permission", PERMISSION)?;
     let limits = reader.table(&table, "limits", LIMITS)?;
     let search = reader.table(&table, "search", SEARCH)?;
+    let sandbox = reader.table(&table, "sandbox", SANDBOX)?;
     Ok(Settings {
         model: reader.value::<String>(&table, "model")?,
         fallbacks: reader.value(&table, "fallbacks")?.unwrap_or_default(),
@@ -63,6 +66,10 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         max_turns: reader.value::<u32>(&limits, "max_turns")?,
         timeout: reader.duration(&limits, "timeout")?,
         max_cost: reader.dollars(&limits, "max_cost")?,
+        sandbox: reader.value::<SandboxMode>(&sandbox, "mode")?,
+        network: reader.value::<Network>(&sandbox, "network")?,
+        writable: reader.paths(&sandbox, "writable")?,
+        readable: reader.paths(&sandbox, "readable")?,
         external: external_agents::read(&table, path)?,
         agents: agents(&table, content, path),
         embeddings: reader.value(&search, "embeddings")?,

@@ -1,6 +1,10 @@
 //! Reads single values of one `config.toml`, and says what is wrong with them.
 
-use std::{path::Path, time::Duration};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_tools::Rule;
@@ -57,6 +61,23 @@ impl Reader<'_> {
             let told = wrong(self.path, format!("`{key}`: {}", problem.message));
             problem.fix.map_or(told.clone(), |fix| told.fix(fix))
         })
+    }
+
+    /// Paths in full; `~/` is the home.
+    pub(super) fn paths(&self, table: &Table, key: &str) -> Result<Vec<PathBuf>, Problem> {
+        let texts: Vec<String> = self.value(table, key)?.unwrap_or_default();
+        let path = |text: &String| {
+            let home = || env::var_os("HOME").map(PathBuf::from);
+            let path = match text.strip_prefix("~/") {
+                Some(rest) => home().map(|home| home.join(rest)),
+                None => Some(PathBuf::from(text)),
+            };
+            path.filter(|path| path.is_absolute()).ok_or_else(|| {
+                self.wrong(format!("`{key}` cannot be {text:?}: it is not a path in full"))
+                    .fix("begin it with / or ~/")
+            })
+        };
+        texts.iter().map(path).collect()
     }
 
     pub(super) fn duration(&self, table: &Table, key: &str) -> Result<Option<Duration>, Problem> {

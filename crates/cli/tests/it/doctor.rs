@@ -29,6 +29,7 @@ fn a_report_for_programs_has_every_check() {
         "terminal",
         "bash",
         "git",
+        "sandbox",
         "database",
         "space",
         "writing",
@@ -54,7 +55,9 @@ fn what_is_wrong_comes_first_with_a_fix_and_exit_code_one() {
     assert!(notes.contains("✗ settings") && notes.contains("⚠ unfinished"), "{}", done.out);
     assert!(notes.contains("rooftree run -s ses_"), "{notes}");
     let report: Value = serde_json::from_str(&house.rooftree(&["doctor", "--json"]).out).unwrap();
-    assert_eq!((&report["failures"], &report["warnings"]), (&1.into(), &1.into()));
+    assert_eq!(report["failures"], 1);
+    // Where nothing can confine a command, that is another one.
+    assert!(report["warnings"].as_u64().is_some_and(|warnings| (1..=2).contains(&warnings)), "{report}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod exits;
 mod formats;
 mod input;
 mod recording;
+mod sandbox;
 mod search;
 mod sessions;
 mod settings;

@@ -47,7 +47,7 @@ impl Streamed {
 
     /// What to write down so that a later process can clean up after a crash of this one.
     pub fn identity(&self) -> Identity {
-        self.process.identity
+        self.process.identity()
     }
 
     /// The next bytes of its standard output; none when there are no more. Dropping the wait loses nothing.
@@ -82,7 +82,7 @@ impl Streamed {
         if !self.is_output_open {
             return None;
         }
-        kill::end_tree(self.process.identity, &self.process.mark).await;
+        kill::end_tree(&self.process.tree).await;
         let read = timeout(LAST_OUTPUT, self.process.output.read(&mut self.piece)).await;
         let length = read.ok().and_then(Result::ok).unwrap_or(0);
         self.is_output_open = length > 0;

@@ -11,4 +11,5 @@ mod crash;
 mod ending;
 mod leftovers;
 mod listening;
+mod sandbox;
 mod shell;

@@ -14,6 +14,7 @@ pub fn shell(script: &str, cwd: &Path) -> Spawn {
         cwd: cwd.to_owned(),
         environment: Environment::default(),
         input: Input::Nothing,
+        sandbox: None,
     }
 }
 

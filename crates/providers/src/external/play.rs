@@ -119,7 +119,7 @@ impl Play {
         let directory = &self.request.workplace.directory;
         let is_anywhere = directory.as_os_str().is_empty();
         let cwd = if is_anywhere { std::env::temp_dir() } else { directory.clone() };
-        Spawn { program: self.executable(), args, cwd, environment, input }
+        Spawn { program: self.executable(), args, cwd, environment, input, sandbox: None }
     }
 
     fn not_started(&self, error: rooftree_process::Error) -> Error {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{Effect, EventBody, Outcome, Part, Repeat, ToolCall, event::ToolRecord};
-use rooftree_tools::{Reach, Tool, ToolContext, toolset::Found};
+use rooftree_tools::{Confining, Reach, Tool, ToolContext, toolset::Found};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +46,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
         views: agent.views.clone(),
         todos: agent.history.todos(),
         ask: agent.wishes.inquirer(call),
+        sandbox: Some(confining(agent)),
         progress: Arc::new(move |text| {
             telling.say(run.clone(), EventBody::ToolOutput { call: called.clone(), text: text.to_owned() });
         }),
@@ -57,6 +58,12 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
             })
         }),
     }
+}
+
+/// How what this agent runs is confined, as it is now.
+fn confining(agent: &Agent) -> Confining {
+    let confinement = agent.world.confinement(&agent.kit.definition, agent.mandate.as_deref());
+    Confining { confinement, ..agent.world.options.sandbox.clone() }
 }
 
 /// Who calls, for the tools that ask other agents. The others need not know, and are spared the cost.

@@ -103,6 +103,8 @@ fn context(agent: &Agent, cancel: CancellationToken) -> ToolContext {
         caller: None,
         views: agent.views.clone(),
         todos: agent.history.todos(),
+        // It is the user's, not the agent's.
+        sandbox: None,
         progress: Arc::new(|_| {}),
         ask: rooftree_tools::tool::nobody(),
         blobs: Arc::new(|_| Box::pin(async { None })),

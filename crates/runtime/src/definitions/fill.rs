@@ -105,6 +105,8 @@ impl Filling<'_> {
             Field::Examples => self.definition.examples = self.typed(entry).unwrap_or_default(),
             Field::MaxTurns => self.definition.max_turns = self.count(entry),
             Field::PermissionMode => self.permission_mode(entry),
+            Field::Sandbox => self.sandbox(entry),
+            Field::Network => self.network(entry),
             Field::Background => self.definition.background = self.flag(entry).unwrap_or_default(),
             Field::Isolation => self.definition.isolation = self.typed(entry).unwrap_or_default(),
             Field::Memory => self.definition.memory = self.typed(entry),

@@ -28,6 +28,8 @@ pub fn written(definition: &AgentDefinition) -> String {
     add("mcp_servers", &json(&definition.mcp_servers), &json(&usual.mcp_servers));
     add("max_turns", &json(&definition.max_turns), &Value::Null);
     add("permission_mode", &json(&definition.permission_mode), &Value::Null);
+    add("sandbox", &json(&definition.sandbox), &Value::Null);
+    add("network", &json(&definition.network), &Value::Null);
     add("background", &json(&definition.background), &json(&usual.background));
     add("isolation", &json(&definition.isolation), &json(&usual.isolation));
     add("memory", &json(&definition.memory), &Value::Null);

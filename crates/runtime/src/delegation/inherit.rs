@@ -1,7 +1,8 @@
 //! What the asked one may do. It is computed by narrowing and by nothing else.
 
 use rooftree_protocol::{
-    AgentDefinition, CallId, Effort, Level, Mandate, ModelChoice, ParentCall, Thoroughness, event::RunMode,
+    AgentDefinition, CallId, Confinement, Effort, Level, Mandate, ModelChoice, ParentCall, Thoroughness,
+    event::RunMode,
 };
 use rooftree_tools::{Policy, toolset::is_listed};
 
@@ -41,12 +42,21 @@ pub(super) fn mandate(caller: &Caller, asking: &Asking<'_>) -> Result<Mandate, F
         allow: rules(policy, |policy| &policy.allow),
         ask: rules(policy, |policy| &policy.ask),
         deny: rules(policy, |policy| &policy.deny),
+        sandbox: Some(confinement(caller, own_rights)),
         model: model(caller, definition, request, target)?,
         max_turns: request.max_turns,
         max_cost_usd: share(caller),
         workspace: None,
         thoroughness: request.thoroughness,
     })
+}
+
+/// Invariant: without rights of its own, what an agent runs is confined as strictly as for the one who asks.
+fn confinement(caller: &Caller, own_rights: bool) -> Confinement {
+    if own_rights {
+        return caller.world.options.sandbox.confinement.clone();
+    }
+    caller.world.confinement(&caller.kit.definition, caller.mandate.as_deref())
 }
 
 /// What is left is divided among those asked at the same time, so that all of them together cost no

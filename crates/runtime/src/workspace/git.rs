@@ -130,6 +130,7 @@ impl Git {
             cwd: self.directory,
             environment: environment(self.index.as_deref()),
             input: self.input,
+            sandbox: None,
         };
         let mut program = spawn_streamed(spawn).await?;
         let mut output = Vec::new();

@@ -4,6 +4,7 @@ mod background;
 mod bounds;
 mod budgets;
 mod cache;
+mod confinement;
 mod crash;
 mod foreground;
 mod forks;

@@ -3,7 +3,10 @@
 //! One value per runtime, shared. A process belongs to the session that started it and does
 //! not exist for others. Dropping the value ends them all.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use rooftree_process::{Bounds, Ending, Identity, Kept, Process};
 use rooftree_protocol::{CallId, ProcessId, SessionId};
@@ -66,6 +69,8 @@ pub struct Processes {
     entropy: Box<dyn Fn() -> u128 + Send + Sync>,
     all: Mutex<Vec<Arc<Background>>>,
     watchers: Watchers,
+    /// Whether somebody was told that programs are not confined here.
+    is_told: AtomicBool,
 }
 
 struct Background {
@@ -90,7 +95,12 @@ struct Watchers(Arc<Mutex<Vec<UnboundedSender<ProcessEvent>>>>);
 impl Processes {
     /// None yet. `entropy` makes their ids.
     pub fn new(entropy: impl Fn() -> u128 + Send + Sync + 'static) -> Self {
-        Self { entropy: Box::new(entropy), all: Mutex::default(), watchers: Watchers::default() }
+        Self {
+            entropy: Box::new(entropy),
+            all: Mutex::default(),
+            watchers: Watchers::default(),
+            is_told: false.into(),
+        }
     }
 
     /// Everything that happens to processes from now on.
@@ -125,6 +135,11 @@ impl Processes {
         for process in all {
             process.gone.cancelled().await;
         }
+    }
+
+    /// Whether this is the first time that a program is started unconfined which should not be.
+    pub(crate) fn is_first_unconfined(&self) -> bool {
+        !self.is_told.swap(true, Ordering::Relaxed)
     }
 
     /// Whether a session may start another one; else the reason.

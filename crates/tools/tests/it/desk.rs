@@ -135,6 +135,7 @@ fn context(cwd: &Path, told: Arc<Mutex<String>>) -> ToolContext {
         cancel: CancellationToken::new(),
         views: FileViews::default(),
         todos: Arc::new([]),
+        sandbox: None,
         progress: Arc::new(move |text| told.lock().unwrap().push_str(text)),
         caller: None,
         ask: rooftree_tools::tool::nobody(),

@@ -18,6 +18,7 @@ mod paths;
 mod pinning;
 mod policy;
 mod reading;
+mod sandbox;
 mod searching;
 mod semantic_search;
 mod shell;

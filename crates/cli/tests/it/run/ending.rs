@@ -1,6 +1,6 @@
 //! Being stopped, being ended, and nobody listening any more.
 
-use std::{io::Read, process::Stdio};
+use std::{fs, io::Read, path::PathBuf, process::Stdio};
 
 use super::desk::{Desk, finished};
 
@@ -10,16 +10,21 @@ text = "I wait."
 
 [[reply.call]]
 tool = "Bash"
-input = { command = "echo $$ > pid; echo started; exec sleep 60" }
+input = { command = "exec 3>held; echo started; exec sleep 60" }
 
 [[reply]]
 times = 100
 text = "and now: {{ user.text }}"
 "#;
 
+/// In a sandbox the program has another number, but it holds the same file open.
 fn is_alive(desk: &Desk) -> bool {
-    let pid = std::fs::read_to_string(desk.path().join("pid")).unwrap();
-    std::path::Path::new("/proc").join(pid.trim()).join("stat").exists()
+    let held = desk.path().join("held").canonicalize().unwrap();
+    let descriptors = |process: PathBuf| fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+    let mut processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    processes.any(|process| {
+        descriptors(process).any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == held))
+    })
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Single values of a field: what was written, or a complaint about it.
 
-use rooftree_protocol::{Limits, PermissionMode, UseAs};
+use rooftree_protocol::{Limits, Network, PermissionMode, SandboxMode, UseAs};
 use serde::de::DeserializeOwned;
 
 use super::Filling;
@@ -88,6 +88,24 @@ impl Filling<'_> {
             _ => return self.wrong(entry, "one of plan, ask, accept-edits, auto, bypass"),
         };
         self.definition.permission_mode = Some(mode);
+    }
+
+    /// A definition narrows: that it would rather not be confined is not for it to say.
+    pub(super) fn sandbox(&mut self, entry: &Entry) {
+        match entry.node.text() {
+            Some("auto") => self.definition.sandbox = Some(SandboxMode::Auto),
+            Some("required") => self.definition.sandbox = Some(SandboxMode::Required),
+            _ => self.wrong(entry, "one of auto, required"),
+        }
+    }
+
+    /// Read as text: to some, `off` is a word for false.
+    pub(super) fn network(&mut self, entry: &Entry) {
+        match entry.node.text() {
+            Some("on") => self.definition.network = Some(Network::On),
+            Some("off") => self.definition.network = Some(Network::Off),
+            _ => self.wrong(entry, "on or off"),
+        }
     }
 
     pub(super) fn use_as(&mut self, entry: &Entry) {

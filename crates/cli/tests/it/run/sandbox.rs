@@ -1,0 +1,85 @@
+//! Commands in the sandbox that flags, settings and definitions ask for, with the real program.
+
+use std::{env, fs, net::TcpListener, os::unix::fs::symlink, path::Path};
+
+use super::desk::{Desk, finished};
+
+/// A desk whose model runs one command that tries to read our own directory and to reach a server.
+fn desk(server: &TcpListener) -> Desk {
+    let desk = Desk::new("");
+    let script = format!(
+        "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = {{ command = \"\"\"
+echo >made
+while read line; do :; done <{house}/script.toml && echo seen
+(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo reached
+true\"\"\" }}
+[[reply]]\ntext = \"\"\"{{{{ results[0].text }}}}\"\"\"",
+        house = desk.house.path().display(),
+        port = server.local_addr().unwrap().port()
+    );
+    desk.rewrite(&script);
+    desk
+}
+
+fn server() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").unwrap()
+}
+
+/// What is asked for, and whether our directory is seen and the server reached then.
+const WISHES: [(&[&str], &str, bool, bool); 4] = [
+    (&["--sandbox", "off"], "", true, true),
+    (&["--sandbox", "required"], "", false, true),
+    (&["--sandbox", "required", "--network", "off"], "", false, false),
+    (&[], "[sandbox]\nmode = \"required\"\nnetwork = \"off\"", false, false),
+];
+
+#[test]
+fn flags_and_settings_say_how_commands_are_confined() {
+    let server = server();
+    for (flags, settings, sees, reaches) in WISHES {
+        let desk = desk(&server);
+        fs::write(desk.house.path().join("config.toml"), settings).unwrap();
+        let done = desk.run(&[&["--permission-mode", "bypass"], flags, &["Go"]].concat());
+        let text = done.well();
+        assert!(desk.path().join("made").exists(), "{flags:?}: {text}");
+        assert_eq!(text.contains("seen"), sees, "{flags:?} {settings}: {text}");
+        assert_eq!(text.contains("reached"), reaches, "{flags:?} {settings}: {text}");
+    }
+}
+
+#[test]
+fn without_bubblewrap_the_program_is_its_own_helper() {
+    let server = server();
+    let place = tempfile::tempdir().unwrap();
+    link("bash", place.path());
+    link("true", place.path());
+    for (network, reaches) in [("on", true), ("off", false)] {
+        let desk = desk(&server);
+        let arguments = ["--permission-mode", "bypass", "--sandbox", "required", "--network", network, "Go"];
+        let done = finished(desk.command(&arguments).env("PATH", place.path()).spawn().unwrap());
+        let text = done.well();
+        if text.contains("nothing here can do that") {
+            eprintln!("left out: {text}");
+            return;
+        }
+        assert!(desk.path().join("made").exists(), "{text}");
+        assert!(!text.contains("seen") && text.contains("reached") == reaches, "{network}: {text}");
+    }
+}
+
+fn link(program: &str, place: &Path) {
+    let path = env::var_os("PATH").unwrap();
+    let found = env::split_paths(&path).map(|place| place.join(program)).find(|file| file.is_file()).unwrap();
+    symlink(found, place.join(program)).unwrap();
+}
+
+#[test]
+fn a_wish_nobody_understands_is_refused_with_what_there_is() {
+    for (arguments, words) in [
+        (["--sandbox", "maybe"], "choose one of auto, required, off"),
+        (["--network", "github.com"], "choose on or off"),
+    ] {
+        let done = Desk::with_echo().run(&[&arguments[..], &["Go"]].concat());
+        assert!(done.code == 2 && done.err.contains(words), "{done:?}");
+    }
+}

@@ -1,0 +1,9 @@
+//! The helper as a program of its own, for programs that cannot be their own: see `sandbox::use_helper`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    rooftree_process::sandbox::enter_if_asked();
+    eprintln!("this program confines others; it is started by rooftree, not by people");
+    ExitCode::from(2)
+}

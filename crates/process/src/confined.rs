@@ -1,0 +1,90 @@
+//! A start inside a sandbox, put in other words: what is really started, and what it needs for that.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, Write},
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
+
+use nix::{
+    sys::resource::{Resource, getrlimit, rlim_t},
+    unistd::{AccessFlags, access},
+};
+
+use crate::{
+    Spawn,
+    sandbox::{self, Backend, Limits, Sandbox},
+};
+
+/// What is really started.
+pub(crate) struct Confined {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
+    /// Stay open in it.
+    pub(crate) inherited: Vec<OwnedFd>,
+    pub(crate) limits: Vec<Bound>,
+    /// What `/tmp` is called inside, where it is called otherwise.
+    pub(crate) temporary: Option<PathBuf>,
+}
+
+/// One limit the kernel keeps.
+pub(crate) struct Bound {
+    pub(crate) resource: Resource,
+    pub(crate) most: rlim_t,
+}
+
+/// Puts a start in other words.
+pub(crate) fn confined(spawn: &Spawn, sandbox: &Sandbox, backend: Backend) -> io::Result<Confined> {
+    let command: Vec<OsString> = [&spawn.program].into_iter().chain(&spawn.args).cloned().collect();
+    let missing = |what: &str| io::Error::new(io::ErrorKind::NotFound, what.to_owned());
+    let mut inherited = Vec::new();
+    let (program, arguments) = match backend {
+        Backend::Bubblewrap => {
+            let programs = sandbox::programs(backend, sandbox.network);
+            let programs =
+                programs.ok_or_else(|| missing("there is no system call filter for this machine"))?;
+            inherited = programs.iter().map(readable).collect::<io::Result<_>>()?;
+            let mut arguments = sandbox::bubblewrap_arguments(sandbox, &spawn.cwd, &inherited);
+            arguments.extend(command);
+            (sandbox::bubblewrap().ok_or_else(|| missing("bubblewrap is not installed (bwrap)"))?, arguments)
+        }
+        Backend::Landlock => sandbox::helper_command(sandbox, command)
+            .ok_or_else(|| missing("there is no helper (sandbox::enter_if_asked)"))?,
+    };
+    let temporary = sandbox.temporary.clone().filter(|_| backend == Backend::Landlock);
+    Ok(Confined { program, arguments, inherited, limits: bounds(sandbox.limits), temporary })
+}
+
+/// Refuses a program that is not there: bubblewrap would only say so in the program's own output.
+pub(crate) fn check_program(cwd: &Path, files: &[&OsStr]) -> io::Result<()> {
+    let is_runnable = |file: &&OsStr| {
+        let file = cwd.join(file);
+        access(&file, AccessFlags::X_OK).is_ok() && file.is_file()
+    };
+    if cwd.is_dir() && files.iter().any(is_runnable) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+}
+
+/// A filter as something to be read to its end. It fits into a pipe, so nobody has to wait.
+fn readable(program: &seccompiler::BpfProgram) -> io::Result<OwnedFd> {
+    let (reader, mut writer) = io::pipe()?;
+    writer.write_all(&sandbox::bytes(program))?;
+    Ok(reader.into())
+}
+
+/// What the kernel keeps, never above what it keeps already.
+fn bounds(limits: Limits) -> Vec<Bound> {
+    let wanted = [
+        // Memory a program could write to. Counting what it only reserves would stop many a runtime.
+        (Resource::RLIMIT_DATA, limits.memory),
+        (Resource::RLIMIT_FSIZE, limits.file_size),
+        (Resource::RLIMIT_CPU, limits.cpu_secs),
+        // A core holds what was in memory, and nobody looks for it.
+        (Resource::RLIMIT_CORE, Some(0)),
+    ];
+    let bound = |(resource, most): (Resource, Option<u64>)| {
+        let already = getrlimit(resource).map_or(rlim_t::MAX, |(_, hard)| hard);
+        most.map(|most| Bound { resource, most: already.min(most) })
+    };
+    wanted.into_iter().filter_map(bound).collect()
+}

@@ -1,0 +1,83 @@
+//! What a confined program may see and touch, as plain data, and how that is brought about.
+//!
+//! Bubblewrap does it where it works: own namespaces, everything read-only, the rest not there.
+//! Where it does not, a helper of ours confines itself with Landlock and a system call filter
+//! and then becomes the program. Where neither works, nothing is started: who asks for a
+//! sandbox gets one or [`Error::Unconfined`](crate::Error::Unconfined).
+
+mod backend;
+mod bubblewrap;
+mod entry;
+mod filter;
+mod ladder;
+mod landlock;
+mod machine;
+mod order;
+mod repository;
+
+use std::path::PathBuf;
+
+pub use backend::Backend;
+pub use entry::{enter_if_asked, use_helper};
+
+pub(crate) use bubblewrap::{arguments as bubblewrap_arguments, bubblewrap};
+pub(crate) use entry::{command as helper_command, program as helper};
+pub(crate) use filter::{bytes, programs};
+
+/// What a confined program may see and touch.
+///
+/// Where several of the lists name a path or one above it, the longest name decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sandbox {
+    /// What it may change, with everything below.
+    pub writable: Vec<PathBuf>,
+    /// What it may only read although it lies in something writable.
+    pub protected: Vec<PathBuf>,
+    /// What must not come into being: it is removed when the program has ended.
+    pub unwanted: Vec<PathBuf>,
+    /// What is not there for it.
+    pub hidden: Vec<PathBuf>,
+    /// What it may read although it lies in something hidden.
+    pub readable: Vec<PathBuf>,
+    /// The directory it has as `/tmp`; none: an empty one of its own.
+    pub temporary: Option<PathBuf>,
+    /// Whom it can reach.
+    pub network: Network,
+    /// How much it may use.
+    pub limits: Limits,
+    /// The variables it inherits; `*` at the end stands for any ending.
+    pub environment: Vec<String>,
+    /// How it is to be confined; none: however works best here.
+    pub backend: Option<Backend>,
+}
+
+/// Whom a confined program can reach. The order is one of trust.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Network {
+    /// Nobody.
+    #[default]
+    Off,
+    /// Everybody this machine can reach.
+    On,
+}
+
+/// How much a confined program may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of memory of its own, per process.
+    pub memory: Option<u64>,
+    /// Processes at the same time. More are noticed a moment later, and end all of them.
+    pub processes: Option<usize>,
+    /// Bytes of one file it writes.
+    pub file_size: Option<u64>,
+    /// Seconds of a processor, per process.
+    pub cpu_secs: Option<u64>,
+}
+
+impl Default for Limits {
+    /// Room for the builds of large programs, and none for a whole machine.
+    fn default() -> Self {
+        const GIB: u64 = 1024 * 1024 * 1024;
+        Self { memory: Some(16 * GIB), processes: Some(4_096), file_size: Some(16 * GIB), cpu_secs: None }
+    }
+}

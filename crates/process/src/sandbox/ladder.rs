@@ -1,0 +1,116 @@
+//! What holds at which path: the lists of a sandbox put in order, shorter names first.
+//!
+//! Both ways to confine go through the same rungs, so that they mean the same by a sandbox.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::Sandbox;
+
+/// What holds at a path and below it, until a longer name says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Hold {
+    Hidden,
+    Readable,
+    Writable,
+    /// As writable as what is around it, but it cannot be moved away: something protected lies below.
+    Pinned,
+    Protected,
+}
+
+/// One path, and what holds there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rung {
+    pub(super) path: PathBuf,
+    pub(super) hold: Hold,
+}
+
+/// The rungs of a sandbox. Paths that do not exist are left out, links are followed.
+pub(super) fn rungs(sandbox: &Sandbox) -> Vec<Rung> {
+    let lists = [
+        (Hold::Hidden, &sandbox.hidden),
+        (Hold::Readable, &sandbox.readable),
+        (Hold::Writable, &sandbox.writable),
+        (Hold::Protected, &sandbox.protected),
+    ];
+    let mut rungs = Vec::new();
+    for (hold, paths) in lists {
+        for path in paths {
+            // What is protected is protected where it is: a link to elsewhere is itself the thing.
+            let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+            if hold == Hold::Protected && is_link {
+                continue;
+            }
+            rungs.extend(fs::canonicalize(path).ok().map(|path| Rung { path, hold }));
+        }
+    }
+    // Everything may be read, nothing may be writable: the root is no place to work in.
+    rungs.retain(|rung| rung.path != Path::new("/"));
+    rungs.extend(pins(&rungs));
+    rungs.sort_by_key(|rung| (rung.path.components().count(), rung.path.clone(), rung.hold));
+    // At the same path the strongest word of the list counts.
+    rungs.dedup_by(|later, earlier| {
+        let is_same = later.path == earlier.path;
+        if is_same {
+            earlier.hold = later.hold;
+        }
+        is_same
+    });
+    rungs
+}
+
+/// Directories between something protected and the writable place it is in.
+fn pins(rungs: &[Rung]) -> Vec<Rung> {
+    let is_writable = |path: &Path| rungs.iter().any(|rung| rung.hold == Hold::Writable && rung.path == path);
+    let mut pins = Vec::new();
+    for protected in rungs.iter().filter(|rung| rung.hold == Hold::Protected) {
+        let between: Vec<&Path> =
+            protected.path.ancestors().skip(1).take_while(|path| !is_writable(path)).collect();
+        if between.last().is_some_and(|last| last.parent().is_some_and(is_writable)) {
+            pins.extend(between.into_iter().map(|path| Rung { path: path.to_owned(), hold: Hold::Pinned }));
+        }
+    }
+    pins
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_name_decides_and_what_leads_to_something_protected_is_pinned() {
+        let place = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(place.path()).unwrap();
+        fs::create_dir_all(root.join("home/work/.git/hooks")).unwrap();
+        fs::create_dir_all(root.join("home/.tool")).unwrap();
+        let sandbox = Sandbox {
+            hidden: vec![root.join("home"), root.join("home/work/gone")],
+            readable: vec![root.join("home/.tool")],
+            writable: vec![root.join("home/work"), "/".into()],
+            protected: vec![root.join("home/work/.git/hooks")],
+            ..Sandbox::default()
+        };
+        let found: Vec<(String, Hold)> = rungs(&sandbox)
+            .into_iter()
+            .map(|rung| (rung.path.strip_prefix(&root).unwrap().display().to_string(), rung.hold))
+            .collect();
+        let wanted = [
+            ("home", Hold::Hidden),
+            ("home/.tool", Hold::Readable),
+            ("home/work", Hold::Writable),
+            ("home/work/.git", Hold::Pinned),
+            ("home/work/.git/hooks", Hold::Protected),
+        ];
+        assert_eq!(found, wanted.map(|(path, hold)| (path.to_owned(), hold)));
+    }
+
+    #[test]
+    fn a_link_in_place_of_something_protected_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/etc", place.path().join(".git")).unwrap();
+        let sandbox = Sandbox { protected: vec![place.path().join(".git")], ..Sandbox::default() };
+        assert_eq!(rungs(&sandbox), []);
+    }
+}

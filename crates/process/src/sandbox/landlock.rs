@@ -1,0 +1,136 @@
+//! A sandbox as Landlock rules: what may be read, what may be written, and nothing else.
+//!
+//! Landlock knows only what is allowed, with everything below it. So around something hidden each
+//! neighbour is allowed by itself, and the directory that holds them cannot be listed. What is
+//! protected inside something writable cannot be told apart: that needs bubblewrap.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use landlock::{
+    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, Scope,
+};
+
+use super::{
+    Sandbox,
+    ladder::{Hold, Rung, rungs},
+};
+
+/// What a program needs to be able to write to, wherever it works.
+const DEVICES: [&str; 8] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+];
+
+/// Places that bubblewrap replaces by empty ones.
+const ELSEWHERE: [&str; 4] = ["/dev", "/tmp", "/var/tmp", "/run"];
+
+/// A path that may be used with everything below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Grant {
+    pub(super) path: PathBuf,
+    pub(super) is_writable: bool,
+}
+
+/// All that a sandbox allows.
+pub(super) fn grants(sandbox: &Sandbox) -> Vec<Grant> {
+    let mut whole = sandbox.clone();
+    whole.hidden.extend(ELSEWHERE.iter().map(PathBuf::from));
+    whole.writable.extend(DEVICES.iter().map(PathBuf::from).chain(sandbox.temporary.clone()));
+    let rungs = rungs(&whole);
+    let mut grants = Vec::new();
+    grant(&Rung { path: "/".into(), hold: Hold::Readable }, &rungs, &mut grants);
+    grants
+}
+
+fn grant(at: &Rung, rungs: &[Rung], grants: &mut Vec<Grant>) {
+    let below = || rungs.iter().filter(|rung| rung.path != at.path && rung.path.starts_with(&at.path));
+    let is_writable = matches!(at.hold, Hold::Writable | Hold::Pinned);
+    if at.hold != Hold::Hidden {
+        if below().any(|rung| rung.hold == Hold::Hidden) {
+            return neighbours(at, rungs, grants);
+        }
+        grants.push(Grant { path: at.path.clone(), is_writable });
+    }
+    // Only those with nothing in between: the others are reached through them.
+    let is_next =
+        |rung: &&Rung| !below().any(|other| other.path != rung.path && rung.path.starts_with(&other.path));
+    below().filter(is_next).for_each(|rung| grant(rung, rungs, grants));
+}
+
+/// What is beside something hidden, one by one. Links are left out: what they lead to has its own place.
+fn neighbours(at: &Rung, rungs: &[Rung], grants: &mut Vec<Grant>) {
+    for entry in fs::read_dir(&at.path).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+            continue;
+        }
+        let path = entry.path();
+        let hold = rungs.iter().find(|rung| rung.path == path).map_or(at.hold, |rung| rung.hold);
+        grant(&Rung { path, hold }, rungs, grants);
+    }
+}
+
+/// Confines the calling thread, for good.
+pub(super) fn restrict(grants: &[Grant]) -> Result<(), RulesetError> {
+    // Before the third version a file could be emptied without permission: that is no sandbox.
+    let needed = AccessFs::from_all(ABI::V3);
+    let wanted = AccessFs::from_all(ABI::V7);
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(needed)?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(wanted)?
+        .scope(Scope::from_all(ABI::V7))?
+        .create()?;
+    for Grant { path, is_writable } in grants {
+        // What has gone away since it was listed needs no rule.
+        let Ok(opened) = PathFd::new(path) else { continue };
+        let rights = if *is_writable { wanted } else { AccessFs::from_read(ABI::V7) };
+        let rights = if is_directory(path) { rights } else { rights & AccessFs::from_file(ABI::V7) };
+        ruleset = ruleset.add_rule(PathBeneath::new(opened, rights))?;
+    }
+    ruleset.restrict_self().map(|_| ())
+}
+
+fn is_directory(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_of_something_hidden_are_allowed_one_by_one() {
+        let place = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(place.path()).unwrap();
+        for directory in ["home/secret", "home/.tool/bin", "home/work/src", "etc"] {
+            fs::create_dir_all(root.join(directory)).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("home/secret"), root.join("way-in")).unwrap();
+        let sandbox = Sandbox {
+            hidden: vec![root.join("home")],
+            readable: vec![root.join("home/.tool")],
+            writable: vec![root.join("home/work")],
+            ..Sandbox::default()
+        };
+        let mut found = Vec::new();
+        grant(&Rung { path: root.clone(), hold: Hold::Readable }, &rungs(&sandbox), &mut found);
+        let mut found: Vec<(String, bool)> = found
+            .into_iter()
+            .map(|grant| (grant.path.strip_prefix(&root).unwrap().display().to_string(), grant.is_writable))
+            .collect();
+        found.sort();
+        let wanted = [("etc", false), ("home/.tool", false), ("home/work", true)];
+        assert_eq!(found, wanted.map(|(path, is_writable)| (path.to_owned(), is_writable)));
+    }
+}

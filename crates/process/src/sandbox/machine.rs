@@ -1,0 +1,216 @@
+//! The usual sandbox around a directory to work in, on this machine.
+//!
+//! Programs and libraries are there to be read, tools that live in somebody's home too. Homes,
+//! keys and what other programs keep in `/run` and `/tmp` are not there.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use super::{Limits, Network, Sandbox, repository};
+
+/// Homes, and what only root should read: whoever runs this as root would otherwise show it.
+const HIDDEN: &[&str] = &[
+    "/home",
+    "/root",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssl/private",
+    "/etc/NetworkManager/system-connections",
+];
+
+/// Tools that people install below their home.
+const TOOLCHAINS: &[&str] = &[
+    ".cargo",
+    ".rustup",
+    ".pyenv",
+    ".nvm",
+    ".volta",
+    ".fnm",
+    ".asdf",
+    ".sdkman",
+    ".rbenv",
+    ".rvm",
+    ".goenv",
+    ".bun/bin",
+    ".deno/bin",
+    ".linuxbrew",
+    ".opam",
+    ".ghcup",
+    ".jdks",
+    ".dotnet",
+    ".nix-profile",
+    "miniconda3",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/uv",
+    ".local/share/pipx",
+    ".local/share/mise",
+    ".local/share/fnm",
+];
+
+/// Whoever commits has a name.
+const IDENTITY: &[&str] = &[".gitconfig", ".config/git/config", ".config/git/ignore"];
+
+/// Keys below a home, for whoever works in the home itself or has a tool beside them.
+const KEYS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".config/git/credentials",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/op",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".password-store",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".bash_history",
+];
+
+/// Variables that say where things are and how to speak, not who somebody is.
+const VARIABLES: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "COLUMNS",
+    "LINES",
+    "CI",
+    "DEBIAN_FRONTEND",
+    "CARGO_*",
+    "RUSTUP_*",
+    "RUST*",
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "MAKEFLAGS",
+    "PKG_CONFIG*",
+    "LD_LIBRARY_PATH",
+    "NODE_*",
+    "NVM_*",
+    "NPM_*",
+    "PYTHON*",
+    "VIRTUAL_ENV",
+    "CONDA_*",
+    "PYENV_*",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOFLAGS",
+    "JAVA_HOME",
+    "DOTNET_*",
+    "SSL_CERT_*",
+    "SOURCE_DATE_EPOCH",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+];
+
+impl Sandbox {
+    /// The usual one: the directory is writable, and its repository but for hooks and settings. What
+    /// is private to the caller it still has to hide.
+    pub fn around(workspace: &Path, network: Network) -> Self {
+        let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let repository = repository::around(workspace, home.as_deref());
+        let below = |names: &[&str]| -> Vec<PathBuf> {
+            home.iter().flat_map(|home| names.iter().map(|name| home.join(name))).collect()
+        };
+        let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(PathBuf::from).chain(home.clone()).collect();
+        hidden.extend(below(KEYS));
+        hidden.extend(host_keys());
+        let mut readable = below(TOOLCHAINS);
+        readable.extend(below(IDENTITY));
+        readable.extend(on_path(&hidden, home.as_deref()));
+        let mut writable = vec![workspace.to_owned()];
+        writable.extend(repository.writable);
+        Self {
+            writable,
+            protected: repository.protected,
+            unwanted: repository.unwanted,
+            hidden,
+            readable,
+            temporary: None,
+            network,
+            limits: Limits::default(),
+            environment: VARIABLES.iter().map(|name| (*name).to_owned()).collect(),
+            backend: None,
+        }
+    }
+}
+
+/// What proves to others that this machine is this machine.
+fn host_keys() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/etc/ssh").into_iter().flatten().flatten();
+    let is_key = |path: &PathBuf| path.extension().is_none_or(|extension| extension != "pub");
+    let is_host =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ssh_host_"));
+    entries.map(|entry| entry.path()).filter(|path| is_host(path) && is_key(path)).collect()
+}
+
+/// Directories of programs in what is hidden. What they need is often beside them: in the directory above `bin`.
+fn on_path(hidden: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let is_hidden = |place: &PathBuf| hidden.iter().any(|hidden| place.starts_with(hidden));
+    let places = env::split_paths(&path).filter(|place| place.is_absolute()).filter(is_hidden);
+    places.map(|place| installation(&place, home)).collect()
+}
+
+/// The directory above `bin`, unless that is a home or holds more than one thing.
+fn installation(place: &Path, home: Option<&Path>) -> PathBuf {
+    let is_bin = place.file_name().is_some_and(|name| name == "bin");
+    let above = place.parent().filter(|_| is_bin);
+    let is_shared = |above: &&Path| {
+        let is_home =
+            Some(*above) == home || above.parent().is_some_and(|parent| parent == Path::new("/home"));
+        !is_home && *above != Path::new("/root") && above.file_name().is_some_and(|name| name != ".local")
+    };
+    above.filter(is_shared).unwrap_or(place).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_a_tool_is_found_and_a_home_is_not_taken_for_one() {
+        let home = Some(Path::new("/srv/ada"));
+        for (place, wanted) in [
+            ("/srv/ada/.cargo/bin", "/srv/ada/.cargo"),
+            ("/srv/ada/.nvm/versions/node/v22/bin", "/srv/ada/.nvm/versions/node/v22"),
+            ("/srv/ada/bin", "/srv/ada/bin"),
+            ("/srv/ada/.local/bin", "/srv/ada/.local/bin"),
+            ("/home/bob/bin", "/home/bob/bin"),
+            ("/root/bin", "/root/bin"),
+            ("/srv/ada/tools", "/srv/ada/tools"),
+        ] {
+            assert_eq!(installation(Path::new(place), home), Path::new(wanted), "{place}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Sandboxes that are attacked for real, with a control for each attack.
+
+mod fixture;
+mod limits;
+mod probes;
+mod trees;
+
+use rooftree_process::{
+    sandbox::{self, Backend},
+    standing::standing,
+};
+
+/// The ways to confine that work here. What is missing is said, and is no failure.
+pub async fn backends() -> Vec<Backend> {
+    sandbox::use_helper(env!("CARGO_BIN_EXE_rooftree-confine"));
+    let standing = standing().await;
+    let mut working = Vec::new();
+    for (backend, result) in
+        [(Backend::Bubblewrap, standing.bubblewrap), (Backend::Landlock, standing.landlock)]
+    {
+        match result {
+            Ok(()) => working.push(backend),
+            Err(reason) => eprintln!("left out: {backend}: {reason}"),
+        }
+    }
+    assert!(!working.is_empty(), "nothing here can confine a program");
+    working
+}

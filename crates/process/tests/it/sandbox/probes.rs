@@ -1,0 +1,105 @@
+//! The corpus of probes, against every way to confine.
+
+use std::sync::Arc;
+
+use rooftree_process::sandbox::Backend;
+use tokio::{sync::Semaphore, task::JoinSet};
+
+use super::{
+    backends,
+    fixture::{Fixture, is_root},
+};
+
+const CORPUS: &str = include_str!("../../corpora/sandbox_probes.txt");
+
+#[derive(Clone)]
+struct Probe {
+    tags: Vec<&'static str>,
+    name: &'static str,
+    script: String,
+}
+
+impl Probe {
+    fn is(&self, tag: &str) -> bool {
+        self.tags.contains(&tag)
+    }
+
+    /// Whether the script gets what it wants.
+    async fn reaches(&self, backend: Option<Backend>) -> (bool, String) {
+        let fixture = Fixture::new();
+        let sandbox = backend.map(|backend| fixture.sandbox(backend));
+        let text = fixture.run(&self.script, sandbox).await.output.text();
+        (text.contains("REACHED"), text)
+    }
+}
+
+fn corpus() -> Vec<Probe> {
+    let mut probes: Vec<Probe> = Vec::new();
+    for line in CORPUS.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        match line.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+            Some((tags, name)) => {
+                probes.push(Probe { tags: tags.split(' ').collect(), name, script: String::new() })
+            }
+            None => probes.last_mut().unwrap().script.push_str(&format!("{line}\n")),
+        }
+    }
+    probes
+}
+
+/// Runs all that are wanted, some at the same time; says what each of them got.
+async fn run(wanted: impl Fn(&Probe) -> Vec<Option<Backend>>) -> Vec<(Probe, Option<Backend>, bool, String)> {
+    let room = Arc::new(Semaphore::new(8));
+    let mut runs = JoinSet::new();
+    for probe in corpus() {
+        for backend in wanted(&probe) {
+            let (probe, room) = (probe.clone(), room.clone());
+            runs.spawn(async move {
+                let _place = room.acquire_owned().await.unwrap();
+                let (reached, said) = probe.reaches(backend).await;
+                (probe, backend, reached, said)
+            });
+        }
+    }
+    runs.join_all().await
+}
+
+#[tokio::test]
+async fn no_attack_succeeds_inside_and_everything_benign_does() {
+    let backends = backends().await;
+    let is_fair = |probe: &Probe, backend| backend != Backend::Landlock || !probe.is("namespaces");
+    let wanted =
+        |probe: &Probe| backends.iter().copied().filter(|one| is_fair(probe, *one)).map(Some).collect();
+    let mut wrong = Vec::new();
+    for (probe, backend, reached, said) in run(wanted).await {
+        if reached != probe.is("benign") {
+            wrong.push(format!("{backend:?}: {}: {said}", probe.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn every_probe_gets_what_it_wants_without_a_sandbox() {
+    let (mut shown, mut wrong) = (0, Vec::new());
+    for (probe, _, reached, said) in run(|_| vec![None]).await {
+        let is_excused = probe.is("maybe") || probe.is("root") && !is_root();
+        match (reached, is_excused) {
+            (true, _) => shown += 1,
+            (false, true) => eprintln!("cannot be shown here: {}: {said}", probe.name),
+            (false, false) => wrong.push(format!("{}: {said}", probe.name)),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(shown > 50, "only {shown} probes could be shown to be effective");
+}
+
+#[test]
+fn the_corpus_is_large_and_a_fifth_of_it_is_benign() {
+    let corpus = corpus();
+    let benign = corpus.iter().filter(|probe| probe.is("benign")).count();
+    let attacks = corpus.iter().filter(|probe| probe.is("attack")).count();
+    assert_eq!(benign + attacks, corpus.len());
+    assert!(attacks >= 40 && benign * 5 >= corpus.len(), "{attacks} attacks, {benign} benign");
+    // A probe that Landlock is excused from is checked with bubblewrap; most are checked with both.
+    assert!(corpus.iter().filter(|probe| probe.is("namespaces")).count() * 4 < corpus.len());
+}

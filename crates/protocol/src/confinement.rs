@@ -1,0 +1,88 @@
+//! How what agents run is confined. It only ever narrows on its way from the settings to a child.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the programs of an agent may see, touch and reach at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Confinement {
+    /// Whether they are confined.
+    pub mode: SandboxMode,
+    /// Whom they can reach.
+    pub network: Network,
+    /// What they may change besides the directory they work in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub writable: Vec<PathBuf>,
+    /// What they may read although it is usually hidden.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub readable: Vec<PathBuf>,
+}
+
+/// Whether programs are confined, from the loosest to the strictest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxMode {
+    /// They are not.
+    Off,
+    /// They are wherever that works; where it does not, it is said.
+    #[default]
+    Auto,
+    /// They are, or they are not started.
+    Required,
+}
+
+/// Whom programs can reach. The order is one of trust.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// Nobody. Holds only where they are confined.
+    Off,
+    /// Everybody this machine can reach.
+    #[default]
+    On,
+}
+
+impl Confinement {
+    /// What both permit.
+    ///
+    /// Invariant: neither permits less than the result, whatever they say.
+    pub fn narrowed(&self, other: &Self) -> Self {
+        Self {
+            mode: self.mode.max(other.mode),
+            network: self.network.min(other.network),
+            writable: in_both(&self.writable, &other.writable),
+            readable: in_both(&self.readable, &other.readable),
+        }
+    }
+
+    /// The same with what a definition says, which says nothing about paths.
+    pub fn with(&self, mode: Option<SandboxMode>, network: Option<Network>) -> Self {
+        let mode = self.mode.max(mode.unwrap_or(SandboxMode::Off));
+        let network = self.network.min(network.unwrap_or(Network::On));
+        Self { mode, network, ..self.clone() }
+    }
+
+    /// Whether everything this permits is permitted by another one too.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.mode >= other.mode
+            && self.network <= other.network
+            && self.writable.iter().all(|path| covers(&other.writable, path))
+            && self.readable.iter().all(|path| covers(&other.readable, path))
+    }
+}
+
+fn covers(places: &[PathBuf], path: &Path) -> bool {
+    places.iter().any(|place| path.starts_with(place))
+}
+
+/// Paths of either list that lie in a path of the other.
+fn in_both(one: &[PathBuf], other: &[PathBuf]) -> Vec<PathBuf> {
+    let mut both: Vec<PathBuf> = one.iter().filter(|path| covers(other, path)).cloned().collect();
+    both.extend(other.iter().filter(|path| covers(one, path)).cloned());
+    both.sort();
+    both.dedup();
+    both
+}

@@ -1,0 +1,100 @@
+//! How a session's programs are confined: what the settings say, as a sandbox around its directory.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Once},
+    time::Duration,
+};
+
+use rooftree_process::{Sandbox, sandbox::Network as Reach};
+use rooftree_protocol::{Confinement, Network, SandboxMode, SessionId};
+
+/// What in a project decides what programs like this one do, and is not for a command to change.
+const DECIDING: [&str; 8] =
+    [".rooftree", ".claude", ".emdash", ".mcp.json", ".envrc", ".vscode", ".idea", ".devcontainer"];
+
+/// How long what a session left in its `/tmp` is kept after it was last used.
+const KEPT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+
+/// How programs are confined, whichever session they are for. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Confining {
+    /// What they may see, touch and reach.
+    pub confinement: Confinement,
+    /// Our own directories: the database, the settings, the keys. Never visible.
+    pub private: Arc<[PathBuf]>,
+    /// Where sessions have the directory that is their `/tmp`; none: an empty one for each program.
+    pub scratch: Option<PathBuf>,
+}
+
+impl Confining {
+    /// Not at all.
+    pub fn off() -> Self {
+        let confinement = Confinement { mode: SandboxMode::Off, ..Confinement::default() };
+        Self { confinement, ..Self::default() }
+    }
+
+    /// The sandbox for a program of a session; none if it is not to be confined. Makes the session's `/tmp`.
+    pub fn sandbox(&self, session: &SessionId, cwd: &Path) -> Option<Sandbox> {
+        let Confinement { mode, network, writable, readable } = &self.confinement;
+        if *mode == SandboxMode::Off {
+            return None;
+        }
+        let reach = if *network == Network::On { Reach::On } else { Reach::Off };
+        let mut sandbox = Sandbox::around(cwd, reach);
+        sandbox.writable.extend(writable.iter().cloned());
+        sandbox.readable.extend(readable.iter().cloned());
+        sandbox.hidden.extend(self.private.iter().cloned());
+        sandbox.protected.extend(DECIDING.iter().map(|name| cwd.join(name)));
+        sandbox.temporary = self.scratch.as_ref().and_then(|scratch| prepared(scratch, session).ok());
+        Some(sandbox)
+    }
+}
+
+/// The directory that is a session's `/tmp`, which nobody else can look into.
+fn prepared(scratch: &Path, session: &SessionId) -> io::Result<PathBuf> {
+    use std::os::unix::fs::DirBuilderExt;
+    static SWEPT: Once = Once::new();
+    SWEPT.call_once(|| sweep(scratch));
+    let directory = scratch.join(session.as_str());
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+    Ok(directory)
+}
+
+/// Removes what nobody has used for long. Whatever cannot be removed is tried again another time.
+fn sweep(scratch: &Path) {
+    let is_old = |path: &PathBuf| {
+        let used = fs::metadata(path).and_then(|found| found.modified()).ok();
+        used.and_then(|used| used.elapsed().ok()).is_some_and(|age| age > KEPT)
+    };
+    let entries = fs::read_dir(scratch).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(is_old).for_each(|path| drop(fs::remove_dir_all(path)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_directories_are_hidden_and_what_decides_is_protected() {
+        let place = tempfile::tempdir().unwrap();
+        let session = SessionId::from_entropy(1);
+        let confining = Confining {
+            confinement: Confinement {
+                network: Network::Off,
+                writable: vec!["/srv/cache".into()],
+                ..Confinement::default()
+            },
+            private: [PathBuf::from("/srv/own")].into(),
+            scratch: Some(place.path().join("scratch")),
+        };
+        let sandbox = confining.sandbox(&session, place.path()).unwrap();
+        assert!(sandbox.hidden.contains(&"/srv/own".into()));
+        assert!(sandbox.writable.contains(&"/srv/cache".into()));
+        assert!(sandbox.protected.contains(&place.path().join(".rooftree")));
+        assert_eq!(sandbox.network, Reach::Off);
+        assert!(sandbox.temporary.unwrap().is_dir());
+        assert_eq!(Confining::off().sandbox(&session, place.path()), None);
+    }
+}
