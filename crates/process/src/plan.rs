@@ -43,8 +43,9 @@ impl Plan {
     pub(crate) fn new(spawn: &Spawn, mark: &str, outlets: Outlets) -> io::Result<(Self, Option<OwnedFd>)> {
         let mut variables = spawn.environment.resolve(env::vars_os());
         variables.insert(MARK.into(), mark.into());
-        let (input, feeding) = match spawn.input {
+        let (input, feeding) = match &spawn.input {
             Input::Nothing => (File::open("/dev/null")?.into(), None),
+            Input::From(reader) => (reader.try_clone()?, None),
             Input::Bytes(_) => {
                 let (reader, writer) = io::pipe()?;
                 (reader.into(), Some(writer.into()))

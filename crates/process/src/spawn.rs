@@ -38,7 +38,7 @@ pub async fn spawn_streamed(spawn: Spawn) -> Result<Streamed, Error> {
 }
 
 /// A pipe out of the program: our end and its end.
-fn outlet(spawn: &Spawn) -> Result<(pipe::Receiver, OwnedFd), Error> {
+pub(crate) fn outlet(spawn: &Spawn) -> Result<(pipe::Receiver, OwnedFd), Error> {
     let open = || {
         let (reader, writer) = io::pipe()?;
         Ok((pipe::Receiver::from_owned_fd(reader.into())?, writer.into()))
@@ -46,7 +46,7 @@ fn outlet(spawn: &Spawn) -> Result<(pipe::Receiver, OwnedFd), Error> {
     open().map_err(|source| failed(spawn, source))
 }
 
-async fn launch(spawn: &Spawn, output: pipe::Receiver, outlets: Outlets) -> Result<Process, Error> {
+pub(crate) async fn launch(spawn: &Spawn, output: pipe::Receiver, outlets: Outlets) -> Result<Process, Error> {
     let mark = next_mark();
     let (plan, feeding) = Plan::new(spawn, &mark, outlets).map_err(|source| failed(spawn, source))?;
     let (leader, watch) = start(plan).await?.map_err(|source| failed(spawn, source))?;
@@ -57,7 +57,7 @@ async fn launch(spawn: &Spawn, output: pipe::Receiver, outlets: Outlets) -> Resu
     Ok(Process::new(child, output, identity, mark))
 }
 
-fn failed(spawn: &Spawn, source: io::Error) -> Error {
+pub(crate) fn failed(spawn: &Spawn, source: io::Error) -> Error {
     Error::Start {
         program: spawn.program.to_string_lossy().into_owned(),
         directory: spawn.cwd.display().to_string(),

@@ -15,6 +15,7 @@ mod glob;
 mod grep;
 mod lexical;
 mod list;
+pub mod mcp;
 mod notebook_edit;
 pub mod output;
 mod place;

@@ -11,6 +11,7 @@ mod background;
 mod changing;
 mod commands;
 mod desk;
+mod mcp;
 mod mistakes;
 mod notebooks;
 mod reading;
