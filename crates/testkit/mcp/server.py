@@ -84,7 +84,7 @@ def tools():
 def listing(params):
     found = tools()
     start = int(params.get("cursor") or 0)
-    result = {"tools": found[start % max(len(found), 1) :][: options.page] if options.endless else found[start : start + options.page]}
+    result = {"resultType": "complete", "tools": found[start % max(len(found), 1) :][: options.page] if options.endless else found[start : start + options.page]}
     if options.endless or start + options.page < len(found):
         result["nextCursor"] = str(start + options.page)
     return result
@@ -129,7 +129,8 @@ def call(name, arguments, identifier):
         os._exit(3)
     if name == "change":
         state["description"] = arguments["description"]
-        send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        news = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+        send({**news, "params": {"_meta": state["subscription"]}} if "subscription" in state else news)
         return text_result("changed")
     if name == "ask":
         requested = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -151,7 +152,14 @@ def answer(message):
         if options.die_on_discover:
             os._exit(1)
         if options.modern:
-            return {**reply, "result": {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "serverInfo": info}}
+            meta = {"io.modelcontextprotocol/serverInfo": info}
+            versions = {"resultType": "complete", "supportedVersions": ["2026-07-28"]}
+            return {**reply, "result": {**versions, "capabilities": abilities, "ttlMs": 0, "cacheScope": "private", "_meta": meta}}
+    if method == "subscriptions/listen" and options.modern:
+        state["subscription"] = {"io.modelcontextprotocol/subscriptionId": message["id"]}
+        accepted = {"_meta": state["subscription"], "notifications": {"toolsListChanged": True}}
+        send({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": accepted})
+        return None
     if method == "initialize" and not options.modern:
         hello = {"protocolVersion": params["protocolVersion"], "capabilities": abilities, "serverInfo": info}
         return {**reply, **({"id": 4711} if options.wrong_hello else {}), "result": hello}

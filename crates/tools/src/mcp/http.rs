@@ -1,5 +1,7 @@
 //! A server elsewhere, reached by streamable HTTP.
 
+mod guarded;
+
 use std::{collections::HashMap, path::Path, time::Duration};
 
 use reqwest::header::{HeaderName, HeaderValue};
@@ -8,6 +10,7 @@ use rmcp::transport::{
 };
 use rooftree_protocol::McpServer;
 
+use self::guarded::Guarded;
 use super::{Error, bounded::FRAME};
 
 /// How long a connection may take to come about.
@@ -18,11 +21,11 @@ pub(super) async fn transport(
     server: &McpServer,
     url: &str,
     _tokens: Option<&Path>,
-) -> Result<StreamableHttpClientTransport<reqwest::Client>, Error> {
+) -> Result<StreamableHttpClientTransport<Guarded>, Error> {
     let config = StreamableHttpClientTransportConfig::with_uri(url)
         .custom_headers(headers(server)?)
         .max_sse_event_size(FRAME);
-    Ok(StreamableHttpClientTransport::with_client(client()?, config))
+    Ok(StreamableHttpClientTransport::with_client(Guarded(client()?), config))
 }
 
 /// Headers as they are sent. What is wrong with one is told without repeating it.
