@@ -86,6 +86,7 @@ impl Plan {
             workspaces,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
             hooks: rooftree_runtime::Hooks::default(),
+            servers: Arc::default(),
         })
     }
 }
