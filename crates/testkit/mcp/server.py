@@ -5,6 +5,8 @@ wrong is chosen by options (for its start) and by its tools (for one call).
 """
 
 import argparse
+import base64
+import hashlib
 import json
 import os
 import signal
@@ -12,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from urllib.parse import parse_qs
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
@@ -35,6 +38,7 @@ parser.add_argument("--record", help="a file for the methods that were heard")
 parser.add_argument("--stubborn", action="store_true", help="do not end when asked to")
 parser.add_argument("--family", action="store_true", help="have a child in a session of its own")
 parser.add_argument("--http", action="store_true", help="serve HTTP on loopback; the address is printed")
+parser.add_argument("--oauth", action="store_true", help="with --http: people must log in")
 parser.add_argument("--require", help="with --http: the token that must be sent")
 options = parser.parse_args()
 
@@ -203,6 +207,58 @@ def serve_streams():
         time.sleep(60)
 
 
+class Authority:
+    """Lets people log in, as strictly as the rules are. Tokens last a second."""
+
+    def __init__(self):
+        self.clients, self.codes, self.tokens, self.refreshers = {}, {}, set(), {}
+        self.issued = 0
+
+    def about(self, base):
+        return {
+            "issuer": base,
+            "authorization_endpoint": base + "/authorize",
+            "token_endpoint": base + "/token",
+            "registration_endpoint": base + "/register",
+            "response_types_supported": ["code"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none"],
+        }
+
+    def register(self, wish):
+        name = f"client-{len(self.clients)}"
+        self.clients[name] = wish["redirect_uris"]
+        return {**wish, "client_id": name}
+
+    def authorize(self, query):
+        back = query["redirect_uri"][0]
+        assert back in self.clients[query["client_id"][0]] and query["code_challenge_method"] == ["S256"]
+        code = f"code-{len(self.codes)}"
+        self.codes[code] = (query["client_id"][0], back, query["code_challenge"][0])
+        return f"{back}?code={code}&state={query['state'][0]}"
+
+    def token(self, form):
+        if form["grant_type"] == ["refresh_token"]:
+            if self.refreshers.pop(form["refresh_token"][0], None) is None:
+                return 400, {"error": "invalid_grant"}
+        else:
+            client, back, challenge = self.codes.pop(form["code"][0])
+            digest = hashlib.sha256(form["code_verifier"][0].encode()).digest()
+            proven = base64.urlsafe_b64encode(digest).decode().rstrip("=") == challenge
+            if not proven or form["redirect_uri"] != [back] or form["client_id"] != [client]:
+                return 400, {"error": "invalid_grant"}
+        self.issued += 1
+        access, refresh = f"access-{self.issued}-secret", f"refresh-{self.issued}-secret"
+        # What was given before is void.
+        self.tokens = {access}
+        self.refreshers[refresh] = True
+        return 200, {"access_token": access, "token_type": "Bearer", "expires_in": 1, "refresh_token": refresh}
+
+
+authority = Authority()
+
+
 def serve_http():
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -217,11 +273,34 @@ def serve_http():
             self.end_headers()
             self.wfile.write(body)
 
+        def tell(self, status, value):
+            self.give(status, json.dumps(value).encode(), Content_Type="application/json")
+
+        def base(self):
+            return f"http://127.0.0.1:{self.server.server_address[1]}"
+
         def do_GET(self):
-            self.give(405)
+            path, _, query = self.path.partition("?")
+            if not options.oauth:
+                return self.give(405)
+            if path.startswith("/.well-known/oauth-protected-resource"):
+                return self.tell(200, {"resource": self.base() + "/mcp", "authorization_servers": [self.base()]})
+            if path == "/.well-known/oauth-authorization-server":
+                return self.tell(200, authority.about(self.base()))
+            if path == "/authorize":
+                return self.give(302, Location=authority.authorize(parse_qs(query)))
+            return self.give(405 if path == "/mcp" else 404)
 
         def do_POST(self):
-            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if options.oauth and self.path == "/register":
+                return self.tell(201, authority.register(json.loads(body)))
+            if options.oauth and self.path == "/token":
+                return self.tell(*authority.token(parse_qs(body.decode())))
+            if options.oauth and self.headers.get("Authorization", "")[7:] not in authority.tokens:
+                place = self.base() + "/.well-known/oauth-protected-resource"
+                return self.give(401, WWW_Authenticate=f'Bearer resource_metadata="{place}"')
+            message = json.loads(body)
             if options.require and self.headers.get("Authorization") != f"Bearer {options.require}":
                 return self.give(401, WWW_Authenticate="Bearer")
             reply = handle(message)

@@ -28,7 +28,7 @@ use super::{
     Elicit, Error,
     bounded::FRAME,
     client::{Client, Shared},
-    http,
+    http::{self, Way},
     identity::{Reach, reach},
     program::Program,
     secrets::Secrets,
@@ -88,10 +88,10 @@ impl Connection {
 
     async fn greet(door: &Door<'_>) -> Result<Self, Error> {
         match reach(door.server)? {
-            Reach::Address(url) => {
-                let transport = http::transport(door.server, url, door.tokens).await?;
-                Self::serve(door, transport, newest(), None).await
-            }
+            Reach::Address(url) => match http::way(door.server, url, door.tokens).await? {
+                Way::Plain(transport) => Self::serve(door, transport, newest(), None).await,
+                Way::LoggedIn(transport) => Self::serve(door, transport, newest(), None).await,
+            },
             Reach::Program => match Self::start(door, newest()).await {
                 // Some servers know so little of later manners that they end when they hear of them.
                 Err(Error::Gone(_)) => Self::start(door, ClientLifecycleMode::Initialize).await,

@@ -6,26 +6,39 @@ use std::{collections::HashMap, path::Path, time::Duration};
 
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::transport::{
-    StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
+    AuthClient, StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
 };
 use rooftree_protocol::McpServer;
 
 use self::guarded::Guarded;
-use super::{Error, bounded::FRAME};
+use super::{Error, bounded::FRAME, tokens};
 
 /// How long a connection may take to come about.
 const CONNECTING: Duration = Duration::from_secs(15);
 
+/// The way to a server: with what the person got by logging in, or with what its configuration says.
+pub(super) enum Way {
+    Plain(StreamableHttpClientTransport<Guarded>),
+    LoggedIn(StreamableHttpClientTransport<AuthClient<Guarded>>),
+}
+
 /// The way to a server.
-pub(super) async fn transport(
-    server: &McpServer,
-    url: &str,
-    _tokens: Option<&Path>,
-) -> Result<StreamableHttpClientTransport<Guarded>, Error> {
+pub(super) async fn way(server: &McpServer, url: &str, tokens: Option<&Path>) -> Result<Way, Error> {
     let config = StreamableHttpClientTransportConfig::with_uri(url)
         .custom_headers(headers(server)?)
         .max_sse_event_size(FRAME);
-    Ok(StreamableHttpClientTransport::with_client(Guarded(client()?), config))
+    let client = Guarded(client()?);
+    let says_who = server.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+    let known = match tokens.filter(|_| !says_who) {
+        Some(file) => tokens::known(url, file).await?,
+        None => None,
+    };
+    Ok(match known {
+        Some(manager) => {
+            Way::LoggedIn(StreamableHttpClientTransport::with_client(AuthClient::new(client, manager), config))
+        }
+        None => Way::Plain(StreamableHttpClientTransport::with_client(client, config)),
+    })
 }
 
 /// Headers as they are sent. What is wrong with one is told without repeating it.

@@ -6,10 +6,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Mutex, PoisonError},
 };
 
@@ -21,6 +18,7 @@ use similar::TextDiff;
 use super::{
     Error,
     identity::digest,
+    private_file::{alone, read, replace},
     untrusted::{DESCRIPTION, cleaned},
 };
 
@@ -107,46 +105,16 @@ impl Pins {
         let failed = |error: &dyn std::fmt::Display| {
             Error::Pins(format!("{}, where tools are remembered, cannot be used: {error}", file.display()))
         };
-        let directory = file.parent().unwrap_or(Path::new("."));
-        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| failed(&error))?;
-        let alone = lock(&file.with_extension("lock")).map_err(|error| failed(&error))?;
-        let before = read(file).map_err(|error| failed(&error))?;
+        // Other programs compare and remember too.
+        let _alone = alone(file).map_err(|error| failed(&error))?;
+        let before: Book = read(file).map_err(|error| failed(&error))?;
         *book = before.clone();
         let changed = change(&mut book);
         if *book != before {
-            replace(file, &book).map_err(|error| failed(&error))?;
+            replace(file, &*book).map_err(|error| failed(&error))?;
         }
-        drop(alone);
         Ok(changed)
     }
-}
-
-/// Other programs compare and remember too.
-fn lock(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
-    file.lock()?;
-    Ok(file)
-}
-
-fn read(path: &Path) -> io::Result<Book> {
-    match fs::read(path) {
-        // What cannot be read is not taken for empty: everything would be remembered anew.
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(Into::into),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Book::new()),
-        Err(error) => Err(error),
-    }
-}
-
-fn replace(path: &Path, book: &Book) -> io::Result<()> {
-    let draft = path.with_extension("json.new");
-    match fs::remove_file(&draft) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    file.write_all(serde_json::to_string_pretty(book)?.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&draft, path)
 }
 
 fn pin(tool: &Tool) -> Pin {
@@ -172,7 +140,7 @@ fn change(tool: &Tool, renamed_from: Option<&String>, then: &Pin, now: &Pin) -> 
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::{fs, os::unix::fs::PermissionsExt};
 
     use super::*;
 
@@ -213,6 +181,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("mcp-pins.json");
         fs::write(&file, "{").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
         let told = Pins::new(Some(file.clone())).compare("s", &[tool("a", "A.")]).unwrap_err();
         assert!(told.to_string().contains("mcp-pins.json"), "{told}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "{");

@@ -1,11 +1,14 @@
 //! Servers reached by HTTP.
 
 use std::{
+    fs,
     io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
     process::{Child, Command, Stdio},
 };
 
 use rooftree_protocol::McpServer;
+use rooftree_tools::mcp::Login;
 use serde_json::json;
 
 use super::stand::{Stand, program};
@@ -19,7 +22,7 @@ struct Served {
 impl Served {
     fn start(options: &[&str]) -> Self {
         let mut command = Command::new("python3");
-        command.arg(program()).arg("--http").args(options).stdout(Stdio::piped());
+        command.arg(program()).arg("--http").args(options).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
@@ -82,4 +85,42 @@ async fn an_answer_of_ten_megabytes_is_refused() {
     assert!(huge.failure.is_some() && huge.text().contains("more than 8 MB"), "{}", huge.text());
     assert_eq!(stand.call(&tools, "echo", json!({"text": "fine"})).await.text(), "fine");
     stand.servers.close().await;
+}
+
+#[tokio::test]
+async fn whoever_has_logged_in_once_is_known_from_then_on() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("mcp-tokens.json");
+    let served = Served::start(&["--oauth"]);
+    let stand = || Stand::with(&[("s", served.server())], |setup| setup.tokens = Some(file.clone()));
+    let stranger = stand();
+    assert_eq!(stranger.notice().await.hint.as_deref(), Some("rooftree mcp login s"));
+    stranger.servers.close().await;
+    let login = Login::begin(&served.server(), &file).await.unwrap();
+    let visiting = tokio::spawn(reqwest::get(login.page().to_owned()));
+    login.finish().await.unwrap();
+    assert!(visiting.await.unwrap().unwrap().text().await.unwrap().contains("You are logged in."));
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let first = fs::read_to_string(&file).unwrap();
+    assert!(first.contains("access-1-secret"));
+    for time in ["first", "second"] {
+        let known = stand();
+        let tools = known.tools().await;
+        assert_eq!(known.call(&tools, "echo", json!({"text": time})).await.text(), time);
+        known.servers.close().await;
+    }
+    let last = fs::read_to_string(&file).unwrap();
+    assert!(!last.contains("access-1-secret"), "what was used up was replaced");
+}
+
+#[tokio::test]
+async fn a_login_that_was_not_begun_here_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let served = Served::start(&["--oauth"]);
+    let login = Login::begin(&served.server(), &home.path().join("mcp-tokens.json")).await.unwrap();
+    let back = login.page().split("redirect_uri=").nth(1).unwrap().split('&').next().unwrap();
+    let back = back.replace("%3A", ":").replace("%2F", "/");
+    let visiting = tokio::spawn(reqwest::get(format!("{back}?code=code-0&state=made-up")));
+    assert!(login.finish().await.is_err());
+    assert!(visiting.await.unwrap().unwrap().text().await.unwrap().contains("did not work"));
 }
