@@ -8,7 +8,7 @@ use rooftree_runtime::{
     people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
-use rooftree_tools::{Policy, Processes, Rule, SemanticSearch, Toolset};
+use rooftree_tools::{Policy, Processes, Rule, SemanticSearch, Toolset, mcp::Servers};
 
 use crate::{minds::Minds, scenario, settings::Settings};
 
@@ -41,6 +41,8 @@ pub struct Plan {
     pub memory: Shelves,
     /// Where working copies of children are kept.
     pub workspaces: Place,
+    /// The servers whose tools agents have.
+    pub servers: Servers,
 }
 
 impl Plan {
@@ -57,6 +59,7 @@ impl Plan {
             asking,
             memory,
             workspaces,
+            servers,
         } = self;
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
@@ -86,7 +89,7 @@ impl Plan {
             workspaces,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
             hooks: rooftree_runtime::Hooks::default(),
-            servers: Arc::default(),
+            servers: Arc::new(servers),
         })
     }
 }

@@ -6,6 +6,7 @@ pub mod completions;
 pub mod demo;
 pub mod doctor;
 pub mod init;
+pub mod mcp;
 pub mod models;
 pub mod run;
 pub mod runs;

@@ -53,6 +53,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         asking: Asking::Nobody,
         memory: Default::default(),
         workspaces: environment.workspaces(),
+        servers: Default::default(),
     }
     .start();
     let job = Job {

@@ -22,7 +22,7 @@ use crate::{
     external_agents::{self, PORT},
     household::Household,
     minds::{self, Minds, Tape},
-    output,
+    output, servers,
     settings::{self, Settings},
 };
 
@@ -63,7 +63,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let agents = external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
     let minds = Arc::new(minds.with(external_agents::PROVIDER, agents));
     let household = Household::find(environment, &settings, &minds, None)?;
-    for remark in &household.remarks {
+    let gathered = servers::gather(environment, &settings, &[])?;
+    for remark in household.remarks.iter().chain(&gathered.remarks) {
         output::mention(environment, remark);
     }
     let store = environment.store()?;
@@ -79,6 +80,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         asking: Asking::Client,
         memory: environment.memory(),
         workspaces: environment.workspaces(),
+        servers: gathered.servers(environment),
     };
     let runtime = plan.start();
     let done = serve(server, &runtime, &mut leaving, &url).await;

@@ -14,7 +14,7 @@ use super::{
 
 /// The keys at the top, and those of the tables below it.
 const TOP: &[&str] =
-    &["model", "fallbacks", "aliases", "permission", "limits", "providers", "external", "search", "agents"];
+    &["model", "fallbacks", "aliases", "permission", "limits", "providers", "external", "search", "mcp", "agents"];
 const PERMISSION: &[&str] = &["mode", "wary", "allow", "ask", "deny"];
 const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
 const SEARCH: &[&str] = &["embeddings"];
@@ -53,10 +53,17 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         timeout: reader.duration(&limits, "timeout")?,
         max_cost: reader.dollars(&limits, "max_cost")?,
         external: external_agents::read(&table, path)?,
+        servers: servers(&reader, &table)?,
         agents: agents(&table, content, path),
         embeddings: reader.value(&search, "embeddings")?,
         remarks: Vec::new(),
     })
+}
+
+/// Servers are read where all of them are, with their variables replaced.
+fn servers(reader: &Reader<'_>, table: &Table) -> Result<serde_json::Map<String, serde_json::Value>, Problem> {
+    let mcp = reader.table(table, "mcp", &["servers"])?;
+    Ok(reader.value(&mcp, "servers")?.unwrap_or_default())
 }
 
 /// The whole file, if it defines agents: whoever reads them says what is wrong at which line.
