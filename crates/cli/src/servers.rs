@@ -81,7 +81,8 @@ impl Gathered {
     pub fn named(&self, name: &str) -> Result<&Known, Problem> {
         self.servers.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.servers.keys().map(String::as_str).collect();
-            let problem = Problem::new(ErrorCode::InvalidArguments, format!("there is no MCP server `{name}`"));
+            let problem =
+                Problem::new(ErrorCode::InvalidArguments, format!("there is no MCP server `{name}`"));
             if names.is_empty() {
                 problem.fix(format!("rooftree mcp add {name} -- COMMAND, or --url URL"))
             } else {
@@ -95,7 +96,11 @@ impl Gathered {
         let places = household::places(environment);
         Servers::new(Setup {
             directory: places.root().unwrap_or(&environment.cwd).to_owned(),
-            configured: self.servers.iter().map(|(name, known)| (name.clone(), known.server.clone())).collect(),
+            configured: self
+                .servers
+                .iter()
+                .map(|(name, known)| (name.clone(), known.server.clone()))
+                .collect(),
             pins: Some(environment.database.with_file_name("mcp-pins.json")),
             tokens: Some(tokens_file(environment)),
             ..Setup::default()

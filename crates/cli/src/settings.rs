@@ -101,7 +101,8 @@ impl Settings {
             ));
         }
         if !project.servers.is_empty() {
-            self.remarks.push(format!("mcp in {here} is ignored: a project's servers belong into its .mcp.json"));
+            self.remarks
+                .push(format!("mcp in {here} is ignored: a project's servers belong into its .mcp.json"));
         }
         // They are used only if the folder is trusted.
         self.agents.extend(

@@ -46,7 +46,11 @@ pub(crate) fn outlet(spawn: &Spawn) -> Result<(pipe::Receiver, OwnedFd), Error> 
     open().map_err(|source| failed(spawn, source))
 }
 
-pub(crate) async fn launch(spawn: &Spawn, output: pipe::Receiver, outlets: Outlets) -> Result<Process, Error> {
+pub(crate) async fn launch(
+    spawn: &Spawn,
+    output: pipe::Receiver,
+    outlets: Outlets,
+) -> Result<Process, Error> {
     let mark = next_mark();
     let (plan, feeding) = Plan::new(spawn, &mark, outlets).map_err(|source| failed(spawn, source))?;
     let (leader, watch) = start(plan).await?.map_err(|source| failed(spawn, source))?;

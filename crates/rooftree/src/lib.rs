@@ -41,8 +41,8 @@ pub use session::{Delegation, Session, Sessions};
 
 pub use rooftree_protocol as protocol;
 pub use rooftree_protocol::{
-    AgentDefinition, Effect, ErrorCode, Event, EventBody, PermissionId, PermissionMode, RunId, RunStatus,
-    SessionId, ToolSpec, Usage,
+    AgentDefinition, Effect, ErrorCode, Event, EventBody, McpServer, PermissionId, PermissionMode, RunId,
+    RunStatus, SessionId, ToolSpec, Usage,
 };
 pub use rooftree_providers as providers;
 pub use rooftree_providers::Provider;

@@ -7,7 +7,11 @@ use rooftree_runtime::{
     Asking, Clock, Definitions, Options, SystemClock, delegation, memory::Shelves, workspace,
 };
 use rooftree_store::{SqliteStore, Store};
-use rooftree_tools::{Policy, Processes, Rule, Tool, Toolset, toolset::Found};
+use rooftree_tools::{
+    Policy, Processes, Rule, Tool, Toolset,
+    mcp::{self, Servers},
+    toolset::Found,
+};
 use tempfile::TempDir;
 
 use crate::{
@@ -137,7 +141,8 @@ impl Setup {
             naming: Arc::new(move |name| naming.resolve(name)),
             surroundings: Arc::default(),
             hooks,
-            servers: Arc::default(),
+            // Only those that agents bring along; nothing of them is remembered.
+            servers: Arc::new(Servers::new(mcp::Setup { directory: cwd.clone(), ..mcp::Setup::default() })),
         };
         let roof = Roof::raise(options, self.listeners, line, place);
         Ok(Raised { roof, definitions, models, clock: self.clock, cwd })

@@ -53,7 +53,10 @@ impl Wanted {
                 Some(configured) => drop(self.servers.insert(name.clone(), configured.clone())),
                 None => self.notices.push(Notice {
                     code: "mcp_unknown",
-                    message: format!("agent `{}` names the MCP server `{name}`, which is not set up", definition.name),
+                    message: format!(
+                        "agent `{}` names the MCP server `{name}`, which is not set up",
+                        definition.name
+                    ),
                     hint: Some(format!("rooftree mcp add {name} -- COMMAND")),
                 }),
             }
@@ -90,6 +93,11 @@ fn is_usable(name: &str, definition: &AgentDefinition, mandate: Option<&Mandate>
 /// Whether all tools of a server are taken away.
 fn is_denied(name: &str, definition: &AgentDefinition) -> bool {
     let beginning = beginning(name).to_lowercase();
-    let all = ["*".to_owned(), format!("{PREFIX}*"), format!("{beginning}*"), beginning.trim_end_matches('_').to_owned()];
+    let all = [
+        "*".to_owned(),
+        format!("{PREFIX}*"),
+        format!("{beginning}*"),
+        beginning.trim_end_matches('_').to_owned(),
+    ];
     definition.tools.deny.iter().any(|entry| all.contains(&entry.to_lowercase()))
 }

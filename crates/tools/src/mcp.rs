@@ -13,6 +13,7 @@ mod elicit;
 mod error;
 mod expand;
 mod file;
+mod hello;
 mod http;
 mod identity;
 mod login;

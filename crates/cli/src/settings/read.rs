@@ -13,8 +13,18 @@ use super::{
 };
 
 /// The keys at the top, and those of the tables below it.
-const TOP: &[&str] =
-    &["model", "fallbacks", "aliases", "permission", "limits", "providers", "external", "search", "mcp", "agents"];
+const TOP: &[&str] = &[
+    "model",
+    "fallbacks",
+    "aliases",
+    "permission",
+    "limits",
+    "providers",
+    "external",
+    "search",
+    "mcp",
+    "agents",
+];
 const PERMISSION: &[&str] = &["mode", "wary", "allow", "ask", "deny"];
 const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
 const SEARCH: &[&str] = &["embeddings"];
@@ -61,7 +71,10 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
 }
 
 /// Servers are read where all of them are, with their variables replaced.
-fn servers(reader: &Reader<'_>, table: &Table) -> Result<serde_json::Map<String, serde_json::Value>, Problem> {
+fn servers(
+    reader: &Reader<'_>,
+    table: &Table,
+) -> Result<serde_json::Map<String, serde_json::Value>, Problem> {
     let mcp = reader.table(table, "mcp", &["servers"])?;
     Ok(reader.value(&mcp, "servers")?.unwrap_or_default())
 }

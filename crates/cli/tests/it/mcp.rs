@@ -23,14 +23,32 @@ fn config(options: &[&str]) -> String {
 #[test]
 fn a_server_is_set_up_looked_at_and_forgotten() {
     let house = House::new();
-    house.rooftree(&["mcp", "add", "one", "--env", "SERVER_API_KEY=${KEY:-sk-hidden-away}", "--", "python3", SERVER]).well();
+    house
+        .rooftree(&[
+            "mcp",
+            "add",
+            "one",
+            "--env",
+            "SERVER_API_KEY=${KEY:-sk-hidden-away}",
+            "--",
+            "python3",
+            SERVER,
+        ])
+        .well();
     let again = house.rooftree(&["mcp", "add", "one", "--url", "https://a.test/mcp"]).ended(2);
     assert!(again.contains("already") && again.contains("--force"), "{again}");
     let rows = house.rooftree(&["mcp", "list", "--json"]).json();
     let row = &rows[0];
-    assert_eq!((&row["name"], &row["status"], &row["tools"]), (&json!("one"), &json!("ready"), &json!(15)), "{row}");
+    assert_eq!(
+        (&row["name"], &row["status"], &row["tools"]),
+        (&json!("one"), &json!("ready"), &json!(15)),
+        "{row}"
+    );
     assert_eq!((&row["about"], &row["protocol"]), (&json!("test-server 1.2.3"), &json!("2025-11-25")));
-    assert!(row["place"].as_str().unwrap().ends_with("mcp.json") && !row.to_string().contains("hidden-away"), "{row}");
+    assert!(
+        row["place"].as_str().unwrap().ends_with("mcp.json") && !row.to_string().contains("hidden-away"),
+        "{row}"
+    );
     assert_eq!(house.rooftree(&["mcp", "list", "--offline", "--json"]).json()[0]["status"], Value::Null);
     let said = house.rooftree(&["mcp", "test", "one"]).well();
     assert_eq!(said, "one is ready: test-server 1.2.3, protocol 2025-11-25, 15 tools\n");
@@ -52,7 +70,8 @@ fn what_is_wrong_with_a_server_is_said_with_a_way_out() {
         let said = house.rooftree(arguments).ended(2);
         assert!(said.contains(words), "{said}");
     }
-    fs::write(house.path().join("config.toml"), "[mcp.servers.broken]\ncommand = 'no-such-program'\n").unwrap();
+    fs::write(house.path().join("config.toml"), "[mcp.servers.broken]\ncommand = 'no-such-program'\n")
+        .unwrap();
     let failed = house.rooftree(&["mcp", "test", "broken"]);
     assert!(failed.code != 0 && failed.err.contains("no-such-program"), "{failed:?}");
     let kept = house.rooftree(&["mcp", "rm", "broken"]).ended(2);
@@ -71,9 +90,15 @@ fn a_changed_tool_is_not_used_until_it_is_accepted() {
     let changed = fs::read_to_string(SERVER).unwrap().replace("Fails.", "Fails. Then sends your keys away.");
     fs::write(&copy, changed).unwrap();
     let said = house.rooftree(&["mcp", "test", "one"]);
-    assert!(said.out.contains("14 tools") && said.err.contains("+Fails. Then sends your keys away."), "{said:?}");
+    assert!(
+        said.out.contains("14 tools") && said.err.contains("+Fails. Then sends your keys away."),
+        "{said:?}"
+    );
     let accepted = house.rooftree(&["mcp", "accept", "one"]);
-    assert!(accepted.out.contains("+Fails. Then") && accepted.err.contains("1 changed tool accepted"), "{accepted:?}");
+    assert!(
+        accepted.out.contains("+Fails. Then") && accepted.err.contains("1 changed tool accepted"),
+        "{accepted:?}"
+    );
     assert!(house.rooftree(&["mcp", "test", "one"]).well().contains("15 tools"));
 }
 
@@ -84,7 +109,8 @@ fn a_run_uses_tools_of_servers_that_were_typed_and_asks_about_them() {
     assert_eq!(desk.run(&["--mcp-config", &config, "--allow", "mcp__one", "go"]).well(), "from afar\n");
     let denied = desk.run(&["--mcp-config", &config, "go"]);
     assert!(denied.out.contains("nobody can be asked"), "{denied:?}");
-    let refused = desk.run(&["--mcp-config", &config, "--permission-mode", "bypass", "--deny", "mcp__one", "go"]);
+    let refused =
+        desk.run(&["--mcp-config", &config, "--permission-mode", "bypass", "--deny", "mcp__one", "go"]);
     assert!(refused.out.contains("deny rule"), "{refused:?}");
     let wrong = desk.run(&["--mcp-config", "missing.json", "go"]).ended(2);
     assert!(wrong.contains("missing.json sets up no MCP servers"), "{wrong}");
@@ -123,9 +149,13 @@ fn no_server_outlives_a_run_that_is_killed() {
 fn living(place: &Path) -> usize {
     let names = fs::read_dir(place).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
     let is_alive = |name: &String| {
-        let status = fs::read_to_string(format!("/proc/{}/stat", name.trim_end_matches(".pid"))).unwrap_or_default();
+        let status =
+            fs::read_to_string(format!("/proc/{}/stat", name.trim_end_matches(".pid"))).unwrap_or_default();
         // What is dead and not yet buried does nothing any more.
-        status.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with(['Z', 'X']))
+        status
+            .rsplit(')')
+            .next()
+            .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with(['Z', 'X']))
     };
     names.filter(is_alive).count()
 }

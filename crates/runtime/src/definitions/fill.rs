@@ -215,7 +215,10 @@ impl Filling<'_> {
         }
         if draft.source.dialect == Dialect::Emdash && !self.has_tools && !extends {
             // The servers it brings along are for it to use.
-            let own = definition.mcp_servers.keys().map(|name| format!("{}*", rooftree_tools::mcp::beginning(name)));
+            let own = definition
+                .mcp_servers
+                .keys()
+                .map(|name| format!("{}*", rooftree_tools::mcp::beginning(name)));
             definition.tools = Scope::only(READ_ONLY.map(str::to_owned).into_iter().chain(own));
         }
         if definition.prompt.is_empty() && definition.description.is_empty() {

@@ -89,7 +89,8 @@ async fn a_tool_of_a_server_is_used_like_any_other_and_no_secret_is_kept() {
 async fn fifty_children_share_three_processes_and_none_is_left() {
     let place = tempfile::tempdir().unwrap();
     let servers = ["a", "b", "c"].map(|name| (name, server(place.path(), &format!("secret-of-{name}"))));
-    let round = || say("").agent("lead").calls((0..10).map(|number| task("helper", &format!("number {number}"))));
+    let round =
+        || say("").agent("lead").calls((0..10).map(|number| task("helper", &format!("number {number}"))));
     let calls = ["a", "b", "c"].map(|name| call(format!("mcp__{name}__pid"), json!({})));
     let house = plan(
         [
@@ -151,17 +152,32 @@ async fn a_child_has_what_its_parent_has_narrowed_by_its_own_list_and_the_server
     let session = house.post("go").await;
     house.finished(&session).await;
     let leads = told(&house, "lead");
-    assert!(leads.contains(&"mcp__one__echo".into()) && !leads.iter().any(|name| name.contains("crash") || name.contains("two")), "{leads:?}");
+    assert!(
+        leads.contains(&"mcp__one__echo".into())
+            && !leads.iter().any(|name| name.contains("crash") || name.contains("two")),
+        "{leads:?}"
+    );
     assert_eq!(told(&house, "echo"), ["mcp__one__echo"], "not more than its parent");
     assert_eq!(told(&house, "none"), [""; 0]);
-    assert_eq!(told(&house, "own"), ["mcp__mine__look"], "what its parent must not touch it cannot bring along");
+    assert_eq!(
+        told(&house, "own"),
+        ["mcp__mine__look"],
+        "what its parent must not touch it cannot bring along"
+    );
     assert_eq!(told(&house, "helper"), leads, "what is not said comes from the parent");
     let children = house.children(&session).await;
     let echo = children.iter().find(|child| child.agent == "echo").unwrap();
     let story = house.story(&echo.id).await;
-    assert_eq!(story.matches("failed: tool_not_").count(), 2, "checked at the call, under every name: {story}");
+    assert_eq!(
+        story.matches("failed: tool_not_").count(),
+        2,
+        "checked at the call, under every name: {story}"
+    );
     let mandates = serde_json::to_string(&house.events(&echo.id).await).unwrap();
-    assert!(!mandates.contains("secret-of") && !mandates.contains("server.py"), "names and nothing else: {mandates}");
+    assert!(
+        !mandates.contains("secret-of") && !mandates.contains("server.py"),
+        "names and nothing else: {mandates}"
+    );
     house.close().await;
 }
 
@@ -173,7 +189,9 @@ async fn a_server_that_fails_is_a_notice_and_the_run_goes_on_without_it() {
         mcp_servers: [("broken".to_owned(), missing), ("nobody".to_owned(), McpServer::default())].into(),
         ..agent("lead")
     };
-    let house = plan([say("fine"), say("again")], &[("one", server(place.path(), "secret-of-one"))]).agent(lead).build();
+    let house = plan([say("fine"), say("again")], &[("one", server(place.path(), "secret-of-one"))])
+        .agent(lead)
+        .build();
     let session = house.post("go").await;
     assert_eq!(house.finished(&session).await.text, "fine");
     house.post_to(&session, "and again").await;

@@ -8,8 +8,8 @@ use std::sync::{
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
-        ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, Implementation,
-        ProtocolVersion,
+        ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+        Implementation, ProtocolVersion,
     },
     service::{NotificationContext, RequestContext},
 };
@@ -73,7 +73,9 @@ impl Client {
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
                 (message, serde_json::to_value(requested_schema).ok()?, None)
             }
-            ElicitRequestParams::UrlElicitationParams { message, url, .. } => (message, Value::Null, Some(url)),
+            ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+                (message, Value::Null, Some(url))
+            }
             _ => return None,
         };
         let sessions = self.shared.working_for.lock().unwrap_or_else(PoisonError::into_inner).clone();

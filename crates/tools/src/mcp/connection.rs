@@ -10,12 +10,8 @@ use std::{
 
 use rmcp::{
     RoleClient,
-    model::{
-        CallToolRequestParams, CallToolResult, PaginatedRequestParams, ProtocolVersion, SubscriptionFilter, Tool,
-    },
-    service::{
-        ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError,
-    },
+    model::{CallToolRequestParams, CallToolResult, PaginatedRequestParams, SubscriptionFilter, Tool},
+    service::{ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError},
     transport::{
         AuthError, IntoTransport, async_rw::AsyncRwTransport, streamable_http_client::AuthRequiredError,
     },
@@ -28,6 +24,7 @@ use super::{
     Elicit, Error,
     bounded::FRAME,
     client::{Client, Shared},
+    hello::{newest, refusal},
     http::{self, Way},
     identity::{Reach, reach},
     program::Program,
@@ -117,7 +114,8 @@ impl Connection {
         E: std::error::Error + Send + Sync + 'static,
     {
         let (shared, secrets) = (Arc::<Shared>::default(), Secrets::of(door.server));
-        let client = Client { server: door.name.to_owned(), elicit: door.elicit.clone(), shared: shared.clone() };
+        let client =
+            Client { server: door.name.to_owned(), elicit: door.elicit.clone(), shared: shared.clone() };
         let service = match client.serve_with_lifecycle(transport, manner).await {
             Ok(service) => service,
             Err(error) => return Err(refusal(error, program.as_ref(), &secrets).await),
@@ -274,51 +272,8 @@ impl Drop for Working<'_> {
     }
 }
 
-/// The newest revision, or whatever the server answers with to the handshake of earlier ones.
-fn newest() -> ClientLifecycleMode {
-    let preferred_versions = vec![
-        ProtocolVersion::V_2026_07_28,
-        ProtocolVersion::V_2025_11_25,
-        ProtocolVersion::V_2025_06_18,
-        ProtocolVersion::V_2025_03_26,
-    ];
-    ClientLifecycleMode::Auto { preferred_versions, legacy_version: Some(ProtocolVersion::V_2025_11_25) }
-}
-
 /// Whether what went wrong is that the server does not know who asks.
 fn wants_login(error: &(dyn std::error::Error + 'static)) -> bool {
     std::iter::successors(Some(error), |error| error.source())
         .any(|error| error.is::<AuthRequiredError>() || error.is::<AuthError>())
-}
-
-async fn refusal(error: ClientInitializeError, program: Option<&Program>, secrets: &Secrets) -> Error {
-    if error.is_authorization_required() || error.auth_challenge().is_some() {
-        return Error::Unauthorized;
-    }
-    let is_gone = |error: &ClientInitializeError| {
-        matches!(error, ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })
-    };
-    let gone = match &error {
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => is_gone(fallback),
-        error => is_gone(error),
-    };
-    match program {
-        Some(program) if gone => Error::Gone(secrets.hidden_in(program.last_words().await)),
-        _ => Error::Unreachable(secrets.hidden_in(cleaned(&words(&error), COMPLAINT))),
-    }
-}
-
-/// What went wrong at the hello, without repeating whole messages of the server.
-fn words(error: &ClientInitializeError) -> String {
-    match error {
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => words(fallback),
-        ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) => {
-            "it answered the hello with something else".to_owned()
-        }
-        ClientInitializeError::ConflictInitResponseId(..)
-        | ClientInitializeError::UncorrelatedErrorResponse { .. } => {
-            "it answered a question that was not asked".to_owned()
-        }
-        other => other.to_string(),
-    }
 }

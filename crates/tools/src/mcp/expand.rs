@@ -39,7 +39,10 @@ mod tests {
         ];
         for (written, wanted, missing) in table {
             let (text, unset) = expand(written, &variable);
-            assert_eq!((text.as_str(), unset), (wanted, missing.iter().map(|name| (*name).to_owned()).collect()));
+            assert_eq!(
+                (text.as_str(), unset),
+                (wanted, missing.iter().map(|name| (*name).to_owned()).collect())
+            );
         }
     }
 }

@@ -41,7 +41,9 @@ impl Found {
                 Ok(server) => drop(found.servers.insert(name.clone(), server)),
                 Err(why) => reading.remarks.push(format!("is left out: {why}")),
             }
-            found.remarks.extend(reading.remarks.iter().map(|remark| format!("MCP server `{name}` {remark}")));
+            found
+                .remarks
+                .extend(reading.remarks.iter().map(|remark| format!("MCP server `{name}` {remark}")));
         }
         found
     }
@@ -96,10 +98,17 @@ impl Reading<'_> {
         match (kind, &server.command, &server.url) {
             (_, Some(_), Some(_)) => Err("it has both a `command` and a `url`".to_owned()),
             (_, None, None) => Err("it has no `command` and no `url`".to_owned()),
-            (Some("sse"), ..) => Err("servers of the old kind `sse` cannot be reached; most have an address for `http` too".to_owned()),
-            (Some("ws"), ..) => Err("servers of the kind `ws` cannot be reached; `stdio` and `http` can".to_owned()),
+            (Some("sse"), ..) => {
+                Err("servers of the old kind `sse` cannot be reached; most have an address for `http` too"
+                    .to_owned())
+            }
+            (Some("ws"), ..) => {
+                Err("servers of the kind `ws` cannot be reached; `stdio` and `http` can".to_owned())
+            }
             (Some("stdio") | None, Some(_), None) => Ok(()),
-            (Some("http" | "streamable-http" | "streamable_http" | "streamableHttp"), None, Some(_)) => Ok(()),
+            (Some("http" | "streamable-http" | "streamable_http" | "streamableHttp"), None, Some(_)) => {
+                Ok(())
+            }
             (None, None, Some(_)) => {
                 self.remarks.push("has a `url` and no `type`; it is taken for `http`".to_owned());
                 Ok(())
@@ -144,7 +153,10 @@ mod tests {
             }}"#,
         );
         let local = &found.servers["local"];
-        assert_eq!((local.args[1].as_str(), local.env["KEY"].as_str(), local.timeout_secs), ("x@1", "t0k", Some(9)));
+        assert_eq!(
+            (local.args[1].as_str(), local.env["KEY"].as_str(), local.timeout_secs),
+            ("x@1", "t0k", Some(9))
+        );
         assert_eq!(found.servers["remote"].headers["Authorization"], "Bearer t0k");
         assert_eq!(found.remarks, [""; 0]);
     }
@@ -164,10 +176,15 @@ mod tests {
             (r#"7"#, false, "must be an object"),
         ];
         for (server, is_used, words) in table {
-            let found = found(&format!(r#"{{"mcpServers": {{"odd": {server}, "good": {{"command": "y"}}}}}}"#));
+            let found =
+                found(&format!(r#"{{"mcpServers": {{"odd": {server}, "good": {{"command": "y"}}}}}}"#));
             assert_eq!(found.servers.contains_key("odd"), is_used, "{server}");
             assert!(found.servers.contains_key("good"), "{server}");
-            assert!(found.remarks.iter().any(|remark| remark.contains(words)), "{server}: {:?}", found.remarks);
+            assert!(
+                found.remarks.iter().any(|remark| remark.contains(words)),
+                "{server}: {:?}",
+                found.remarks
+            );
         }
     }
 

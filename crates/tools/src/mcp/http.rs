@@ -34,9 +34,10 @@ pub(super) async fn way(server: &McpServer, url: &str, tokens: Option<&Path>) ->
         None => None,
     };
     Ok(match known {
-        Some(manager) => {
-            Way::LoggedIn(StreamableHttpClientTransport::with_client(AuthClient::new(client, manager), config))
-        }
+        Some(manager) => Way::LoggedIn(StreamableHttpClientTransport::with_client(
+            AuthClient::new(client, manager),
+            config,
+        )),
         None => Way::Plain(StreamableHttpClientTransport::with_client(client, config)),
     })
 }

@@ -21,7 +21,9 @@ pub(super) fn reach(server: &McpServer) -> Result<Reach<'_>, Error> {
     let wrong = |words: &str| Err(Error::Misconfigured(words.to_owned()));
     match (&server.command, &server.url) {
         (Some(command), None) if !command.trim().is_empty() => Ok(Reach::Program),
-        (None, Some(url)) if url.starts_with("http://") || url.starts_with("https://") => Ok(Reach::Address(url)),
+        (None, Some(url)) if url.starts_with("http://") || url.starts_with("https://") => {
+            Ok(Reach::Address(url))
+        }
         (Some(_), Some(_)) => wrong("it has both a `command` and a `url`; leave one out"),
         (None, Some(_)) => wrong("its `url` does not begin with http:// or https://"),
         _ => wrong("it has no `command` and no `url`"),

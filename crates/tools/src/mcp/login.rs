@@ -41,7 +41,8 @@ impl Login {
         let found = manager.resolve_metadata().await.map_err(|error| failed(&error))?;
         manager.set_metadata(found.metadata);
         let request = AuthorizationRequest::new(format!("{base}{PATH}")).with_client_name("Rooftree");
-        let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| failed(&error))?;
+        let session =
+            AuthorizationSession::new(manager, request).await.map_err(|(_, error)| failed(&error))?;
         Ok(Self { session, listener, base })
     }
 
@@ -97,7 +98,10 @@ fn refused(path: &str) -> Option<String> {
 
 async fn reply(visitor: &mut TcpStream, status: &str, words: &str) {
     let page = format!("<!doctype html><title>Rooftree</title><p>{words}</p>");
-    let head = format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", page.len());
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        page.len()
+    );
     // Whether the page is seen changes nothing.
     let _ = visitor.write_all(format!("{head}{page}").as_bytes()).await;
     let _ = visitor.shutdown().await;

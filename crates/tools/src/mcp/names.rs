@@ -80,7 +80,10 @@ mod tests {
         names.extend(["a__b", "a_b", "a b", "_a", "", &"y".repeat(99)].map(|server| of_tool(server, "t")));
         for name in &names {
             assert!(name.len() <= 64 && !name.is_empty(), "{name}");
-            assert!(name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter)), "{name}");
+            assert!(
+                name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter)),
+                "{name}"
+            );
         }
         let count = names.len();
         names.sort();
@@ -95,7 +98,8 @@ mod tests {
 
     #[test]
     fn a_server_is_wanted_only_by_those_who_may_use_it() {
-        for entry in ["*", "mcp__*", "mcp__git", "MCP__git__push", "mcp__git__*", "m*", "git__push", "git__*"] {
+        for entry in ["*", "mcp__*", "mcp__git", "MCP__git__push", "mcp__git__*", "m*", "git__push", "git__*"]
+        {
             assert!(may_name(entry, "git"), "{entry}");
         }
         for entry in ["Read", "mcp__gitlab__*", "mcp__gi", "B*", "github__push", "mcp__gi__x"] {

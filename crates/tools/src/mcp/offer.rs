@@ -69,7 +69,9 @@ pub(super) struct Wares {
 pub(super) fn wares(name: &str, slot: &Arc<Slot>, listed: &Listed, pins: &Pins) -> Result<Wares, Error> {
     let mut notices = Vec::new();
     if listed.has_more {
-        let words = format!("it has more tools than anybody can choose from; only the first {MOST_TOOLS} are looked at");
+        let words = format!(
+            "it has more tools than anybody can choose from; only the first {MOST_TOOLS} are looked at"
+        );
         notices.push(Notice::left_out(name, &words));
     }
     let changes = pins.compare(&remembered_as(name, slot.server()), &listed.tools)?;
@@ -89,7 +91,8 @@ pub(super) fn wares(name: &str, slot: &Arc<Slot>, listed: &Listed, pins: &Pins) 
         match tool(name, own, listing, slot) {
             Some(tool) => tools.push(Arc::new(tool)),
             None => {
-                let words = format!("the arguments of `{}` are too long to be told", cleaned(&listing.name, 100));
+                let words =
+                    format!("the arguments of `{}` are too long to be told", cleaned(&listing.name, 100));
                 notices.push(Notice::left_out(name, &words));
             }
         }

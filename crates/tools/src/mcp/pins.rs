@@ -134,7 +134,8 @@ fn change(tool: &Tool, renamed_from: Option<&String>, then: &Pin, now: &Pin) -> 
     if diff.lines().count() > DIFF_LINES {
         lines.push("…");
     }
-    let diff = if lines.is_empty() { "(the part that changed is not shown)".to_owned() } else { lines.join("\n") };
+    let diff =
+        if lines.is_empty() { "(the part that changed is not shown)".to_owned() } else { lines.join("\n") };
     Change { tool: tool.name.to_string(), renamed_from: renamed_from.cloned(), diff }
 }
 
@@ -171,8 +172,10 @@ mod tests {
     fn a_tool_under_another_name_is_told_and_a_new_one_is_not() {
         let pins = Pins::new(None);
         pins.compare("s", &[tool("read", "Reads."), tool("list", "Lists.")]).unwrap();
-        let changes = pins.compare("s", &[tool("raed", "Reads."), tool("list", "Lists."), tool("new", "N.")]).unwrap();
-        let told: Vec<_> = changes.iter().map(|change| (change.tool.as_str(), change.renamed_from.as_deref())).collect();
+        let changes =
+            pins.compare("s", &[tool("raed", "Reads."), tool("list", "Lists."), tool("new", "N.")]).unwrap();
+        let told: Vec<_> =
+            changes.iter().map(|change| (change.tool.as_str(), change.renamed_from.as_deref())).collect();
         assert_eq!(told, [("raed", Some("read"))]);
     }
 

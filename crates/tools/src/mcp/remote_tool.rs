@@ -45,8 +45,9 @@ impl Tool for RemoteTool {
         &self.spec
     }
 
+    /// What comes back was said by somebody else: whoever reads it is trusted less.
     fn kind(&self) -> ToolKind {
-        ToolKind::Other
+        ToolKind::Fetch
     }
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
@@ -59,7 +60,8 @@ impl Tool for RemoteTool {
 
     fn title(&self, input: &Value) -> String {
         let told = input.as_object().and_then(|arguments| arguments.values().find_map(Value::as_str));
-        let told: String = told.unwrap_or_default().lines().next().unwrap_or_default().chars().take(TITLE).collect();
+        let told: String =
+            told.unwrap_or_default().lines().next().unwrap_or_default().chars().take(TITLE).collect();
         let title = format!("{} {}", self.server, self.name);
         if told.is_empty() { title } else { format!("{title}: {told}") }
     }
@@ -69,7 +71,8 @@ impl Tool for RemoteTool {
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
-        let (slot, server, name, limit) = (self.slot.clone(), self.server.clone(), self.name.clone(), self.limit);
+        let (slot, server, name, limit) =
+            (self.slot.clone(), self.server.clone(), self.name.clone(), self.limit);
         Box::pin(async move {
             let _needed = slot.lease();
             let arguments = input.as_object().cloned().unwrap_or_default();

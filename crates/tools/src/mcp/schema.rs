@@ -70,7 +70,11 @@ fn kind_of(value: &Value) -> &'static str {
 
 fn there_are(known: Option<&Map<String, Value>>) -> String {
     let names: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
-    if names.is_empty() { "It takes no arguments".to_owned() } else { format!("It takes: {}", names.join(", ")) }
+    if names.is_empty() {
+        "It takes no arguments".to_owned()
+    } else {
+        format!("It takes: {}", names.join(", "))
+    }
 }
 
 #[cfg(test)]
@@ -91,7 +95,9 @@ mod tests {
             "required": ["n"],
             "additionalProperties": false,
         });
-        for good in [json!({"n": 1}), json!({"n": 2.0, "unit": null}), json!({"n": 3, "any": [1], "unit": "s"})] {
+        for good in
+            [json!({"n": 1}), json!({"n": 2.0, "unit": null}), json!({"n": 3, "any": [1], "unit": "s"})]
+        {
             assert_eq!(checked(&schema, good.clone()), Ok(good));
         }
         for (bad, words) in [

@@ -23,14 +23,21 @@ impl Secrets {
     /// The text with names in place of secrets.
     pub(super) fn hidden_in(&self, text: String) -> String {
         self.0.iter().fold(text, |text, (name, value)| {
-            if text.contains(value.as_str()) { text.replace(value.as_str(), &format!("[{name}]")) } else { text }
+            if text.contains(value.as_str()) {
+                text.replace(value.as_str(), &format!("[{name}]"))
+            } else {
+                text
+            }
         })
     }
 }
 
 /// A header's value without the word for its kind.
 fn bare(value: &str) -> &str {
-    value.split_once(' ').filter(|(kind, _)| ["bearer", "basic", "token"].contains(&kind.to_lowercase().as_str())).map_or(value, |(_, rest)| rest)
+    value
+        .split_once(' ')
+        .filter(|(kind, _)| ["bearer", "basic", "token"].contains(&kind.to_lowercase().as_str()))
+        .map_or(value, |(_, rest)| rest)
 }
 
 #[cfg(test)]
@@ -48,6 +55,9 @@ mod tests {
             ..McpServer::default()
         };
         let said = "token tok-123456 in production for abcdefgh".to_owned();
-        assert_eq!(Secrets::of(&server).hidden_in(said), "token [API_TOKEN] in production for [Authorization]");
+        assert_eq!(
+            Secrets::of(&server).hidden_in(said),
+            "token [API_TOKEN] in production for [Authorization]"
+        );
     }
 }

@@ -159,7 +159,9 @@ impl Servers {
                 tools: shelved.wares.tools.clone(),
                 notices: shelved.wares.notices.clone(),
             },
-            Err(error) => Inspection { status: Status::Failed(error), tools: Vec::new(), notices: Vec::new() },
+            Err(error) => {
+                Inspection { status: Status::Failed(error), tools: Vec::new(), notices: Vec::new() }
+            }
         }
     }
 
@@ -177,7 +179,8 @@ impl Servers {
     /// Ends every server, and waits until nothing of them is left.
     pub async fn close(&self) {
         self.common.closing.cancel();
-        let slots: Vec<Arc<Slot>> = self.slots.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        let slots: Vec<Arc<Slot>> =
+            self.slots.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         join_all(slots.iter().map(|slot| slot.close())).await;
         self.common.crew.close();
         self.common.crew.wait().await;

@@ -68,7 +68,8 @@ impl CredentialStore for Tokens {
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
         // The first one makes the directory.
-        std::fs::create_dir_all(self.file.parent().unwrap_or(&self.file)).map_err(|error| self.unusable(&error))?;
+        std::fs::create_dir_all(self.file.parent().unwrap_or(&self.file))
+            .map_err(|error| self.unusable(&error))?;
         self.change(|kept| drop(kept.insert(self.url.clone(), credentials)))
     }
 

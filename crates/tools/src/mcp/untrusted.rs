@@ -42,7 +42,8 @@ fn clean_value(value: &Value, depth: usize) -> Option<Value> {
         Value::String(text) => Value::String(cleaned(text, DESCRIPTION)),
         Value::Array(items) => items.iter().map(|item| clean_value(item, below)).collect::<Option<_>>()?,
         Value::Object(entries) => {
-            let clean = |(key, value): (&String, &Value)| Some((cleaned(key, 256), clean_value(value, below)?));
+            let clean =
+                |(key, value): (&String, &Value)| Some((cleaned(key, 256), clean_value(value, below)?));
             Value::Object(entries.iter().map(clean).collect::<Option<_>>()?)
         }
         other => other.clone(),
@@ -65,7 +66,10 @@ mod tests {
     #[test]
     fn a_schema_is_cleaned_all_through_and_has_a_bound() {
         let schema = json!({ "properties": { "a": { "description": "x\u{200b}y" } } });
-        assert_eq!(cleaned_schema(&schema).unwrap(), json!({ "properties": { "a": { "description": "xy" } } }));
+        assert_eq!(
+            cleaned_schema(&schema).unwrap(),
+            json!({ "properties": { "a": { "description": "xy" } } })
+        );
         let deep = (0..40).fold(json!(1), |inner, _| json!([inner]));
         assert_eq!(cleaned_schema(&deep), None);
         let wide: Vec<String> = (0..9_000).map(|number| format!("value {number}")).collect();

@@ -4,7 +4,12 @@ use clap::Args;
 use rooftree_protocol::Problem;
 
 use super::{gathered, look::unusable};
-use crate::{environment::Environment, exit::Exit, output, terminal::{clean::clean, wording::counted}};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    output,
+    terminal::{clean::clean, wording::counted},
+};
 
 /// Options of `mcp accept`.
 #[derive(Args, Debug)]

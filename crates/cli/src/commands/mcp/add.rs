@@ -67,9 +67,14 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
         is_new
     })?;
     if !is_new {
-        return Err(wrong(format!("{} has a server `{name}` already", place(&path))).fix("--force replaces it"));
+        return Err(
+            wrong(format!("{} has a server `{name}` already", place(&path))).fix("--force replaces it")
+        );
     }
-    output::mention(environment, &format!("`{name}` is set up in {}; try it: rooftree mcp test {name}", place(&path)));
+    output::mention(
+        environment,
+        &format!("`{name}` is set up in {}; try it: rooftree mcp test {name}", place(&path)),
+    );
     Ok(Exit::DONE)
 }
 
@@ -78,7 +83,8 @@ fn server(arguments: &Arguments) -> Result<Value, Problem> {
         (Some(url), _) => json!({ "type": "http", "url": url }),
         (None, Some((command, args))) => json!({ "command": command, "args": args }),
         (None, None) => {
-            let example = format!("rooftree mcp add {} -- npx -y @modelcontextprotocol/server-memory", arguments.name);
+            let example =
+                format!("rooftree mcp add {} -- npx -y @modelcontextprotocol/server-memory", arguments.name);
             return Err(wrong("there is neither a program nor an address").fix(example));
         }
     };

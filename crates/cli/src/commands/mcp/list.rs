@@ -102,7 +102,9 @@ async fn row(name: &str, known: &Known, servers: Option<&Servers>) -> Row {
 /// The program with its arguments, or the address without what may be secret in it.
 fn target(server: &McpServer) -> String {
     match (&server.command, &server.url) {
-        (Some(command), _) => [command].into_iter().chain(&server.args).cloned().collect::<Vec<_>>().join(" "),
+        (Some(command), _) => {
+            [command].into_iter().chain(&server.args).cloned().collect::<Vec<_>>().join(" ")
+        }
         (None, Some(url)) => url.split(['?', '#']).next().unwrap_or_default().to_owned(),
         (None, None) => String::new(),
     }

@@ -10,8 +10,7 @@ use super::gathered;
 use crate::{
     environment::Environment,
     exit::Exit,
-    listing,
-    output,
+    listing, output,
     table::{Give, Table},
     terminal::wording::counted,
 };
@@ -53,7 +52,10 @@ pub async fn test(arguments: &Arguments, environment: &Environment) -> Result<Ex
         return Ok(Exit::DONE);
     }
     let tools = counted(found.tools.len() as u64, "tool");
-    output::print(&format!("{} is ready: {}, protocol {}, {tools}\n", arguments.name, about.title, about.protocol))?;
+    output::print(&format!(
+        "{} is ready: {}, protocol {}, {tools}\n",
+        arguments.name, about.title, about.protocol
+    ))?;
     notices.iter().for_each(|notice| output::mention(environment, notice));
     Ok(Exit::DONE)
 }
@@ -94,12 +96,15 @@ pub(super) fn unusable(name: &str, error: &Error) -> Problem {
     let problem = problem.cause(error.to_string());
     match error {
         Error::Unauthorized => problem.fix(format!("rooftree mcp login {name}")),
-        _ => problem.fix("check its command or address: rooftree mcp list --offline shows where it is written"),
+        _ => {
+            problem.fix("check its command or address: rooftree mcp list --offline shows where it is written")
+        }
     }
 }
 
 fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new([("NAME", Give::Stiff), ("EFFECT", Give::Stiff), ("WHAT IT SAYS IT DOES", Give::Soft)]);
+    let mut table =
+        Table::new([("NAME", Give::Stiff), ("EFFECT", Give::Stiff), ("WHAT IT SAYS IT DOES", Give::Soft)]);
     for row in rows {
         let effect = if row.effect == Effect::ReadOnly { "read only" } else { "remote action" };
         table.row([row.name.clone(), effect.to_owned(), row.description.clone()]);

@@ -20,8 +20,11 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
     let gathered = gathered(environment)?;
     let path = &gathered.named(name)?.place;
     if path == &environment.settings {
-        return Err(Problem::new(ErrorCode::InvalidArguments, format!("`{name}` is written in {}", place(path)))
-            .fix(format!("remove [mcp.servers.{name}] there")));
+        return Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("`{name}` is written in {}", place(path)),
+        )
+        .fix(format!("remove [mcp.servers.{name}] there")));
     }
     written::change(path, |servers| servers.remove(name))?;
     output::mention(environment, &format!("`{name}` is no longer in {}", place(path)));

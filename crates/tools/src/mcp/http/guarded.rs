@@ -14,7 +14,9 @@ use rmcp::{
     ErrorData,
     model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ServerJsonRpcMessage},
     transport::{
-        common::http_header::{EVENT_STREAM_MIME_TYPE, HEADER_LAST_EVENT_ID, HEADER_SESSION_ID, JSON_MIME_TYPE},
+        common::http_header::{
+            EVENT_STREAM_MIME_TYPE, HEADER_LAST_EVENT_ID, HEADER_SESSION_ID, JSON_MIME_TYPE,
+        },
         streamable_http_client::{
             AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
             StreamableHttpError, StreamableHttpPostResponse,
@@ -221,7 +223,8 @@ mod tests {
     async fn events_have_a_bound_and_their_number_has_none() {
         let event = [b"data: ".to_vec(), vec![b'x'; FRAME / 2], b"\r\n\r\n".to_vec()].concat();
         let stream = |bytes: Vec<u8>| {
-            let pieces: Vec<reqwest::Result<Vec<u8>>> = bytes.chunks(4_096).map(|piece| Ok(piece.to_vec())).collect();
+            let pieces: Vec<reqwest::Result<Vec<u8>>> =
+                bytes.chunks(4_096).map(|piece| Ok(piece.to_vec())).collect();
             bounded_events(futures::stream::iter(pieces))
         };
         let good: Vec<_> = stream(event.repeat(4)).collect().await;

@@ -36,7 +36,9 @@ async fn answers_to_other_questions_garbage_and_complaints_change_nothing() {
 
 #[tokio::test]
 async fn of_ten_thousand_tools_the_first_are_offered_and_that_is_said() {
-    for options in [&["--tools", "10000"][..], &["--tools", "10000", "--page", "100"], &["--page", "4", "--endless"]] {
+    for options in
+        [&["--tools", "10000"][..], &["--tools", "10000", "--page", "100"], &["--page", "4", "--endless"]]
+    {
         let stand = Stand::new(&[("s", server(options))]);
         let offered = stand.offer().await;
         assert!(offered.tools.len() <= 512, "{options:?}: {}", offered.tools.len());
@@ -85,7 +87,8 @@ async fn a_server_that_never_answers_is_given_up_and_told_to_stop() {
 
 /// Waits until the server has heard something so many times.
 async fn heard(record: &std::path::Path, method: &str, times: usize) {
-    let count = || fs::read_to_string(record).unwrap_or_default().lines().filter(|line| *line == method).count();
+    let count =
+        || fs::read_to_string(record).unwrap_or_default().lines().filter(|line| *line == method).count();
     while count() < times {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -101,7 +104,10 @@ async fn a_crash_in_the_middle_of_a_call_is_told_without_secrets_and_the_server_
     let crashed = stand.call(&tools, "crash", json!({})).await;
     assert_eq!(crashed.failure, Some(ErrorCode::ToolInterrupted));
     let words = crashed.text();
-    assert!(words.contains("exit code 3") && words.contains("I give up, my key is [SERVER_API_KEY]"), "{words}");
+    assert!(
+        words.contains("exit code 3") && words.contains("I give up, my key is [SERVER_API_KEY]"),
+        "{words}"
+    );
     let second = stand.call(&tools, "pid", json!({})).await;
     assert!(second.failure.is_none() && second.text() != first, "{}", second.text());
     stand.servers.close().await;

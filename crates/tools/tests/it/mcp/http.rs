@@ -71,7 +71,10 @@ async fn headers_are_sent_along_and_without_them_one_is_asked_to_log_in() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_a_notice() {
-    let stand = Stand::new(&[("s", McpServer { url: Some("http://127.0.0.1:1/mcp".into()), ..McpServer::default() })]);
+    let stand = Stand::new(&[(
+        "s",
+        McpServer { url: Some("http://127.0.0.1:1/mcp".into()), ..McpServer::default() },
+    )]);
     assert!(stand.notice().await.message.contains("cannot be reached"));
     stand.servers.close().await;
 }

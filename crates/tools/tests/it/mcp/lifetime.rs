@@ -24,7 +24,12 @@ async fn fifty_who_need_three_servers_share_three_processes_and_none_is_left() {
         one.env.insert("MODE".into(), mode.into());
         one
     };
-    let stand = Stand::new(&[("a", distinct("1")), ("b", distinct("2")), ("c", distinct("3")), ("also_c", distinct("3"))]);
+    let stand = Stand::new(&[
+        ("a", distinct("1")),
+        ("b", distinct("2")),
+        ("c", distinct("3")),
+        ("also_c", distinct("3")),
+    ]);
     assert_eq!(written(home.path()).len(), 0, "nothing is started before somebody needs it");
     let all = futures::future::join_all((0..50).map(|_| stand.offer())).await;
     assert!(all.iter().all(|offered| offered.notices.is_empty() && offered.tools.len() == 60));
@@ -32,7 +37,11 @@ async fn fifty_who_need_three_servers_share_three_processes_and_none_is_left() {
     let processes = written(home.path());
     assert_eq!(processes.iter().filter(|process| is_alive(**process)).count(), 3);
     stand.servers.close().await;
-    assert_eq!(processes.iter().filter(|process| is_alive(**process)).count(), 0, "none is left when it is closed");
+    assert_eq!(
+        processes.iter().filter(|process| is_alive(**process)).count(),
+        0,
+        "none is left when it is closed"
+    );
 }
 
 #[tokio::test]
@@ -49,7 +58,11 @@ async fn a_server_is_ended_with_its_family_when_the_last_one_who_needs_it_is_gon
     assert!(processes.iter().all(|process| is_alive(*process)), "somebody still needs it");
     drop(second);
     until_gone(&processes).await;
-    assert_eq!(stand.call(&tools, "echo", json!({"text": "again"})).await.text(), "again", "a call starts it again");
+    assert_eq!(
+        stand.call(&tools, "echo", json!({"text": "again"})).await.text(),
+        "again",
+        "a call starts it again"
+    );
     stand.servers.close().await;
 }
 
@@ -69,7 +82,10 @@ async fn no_server_outlives_a_kill_of_whoever_started_it() {
     if let Some(directory) = env::var_os(OWNER) {
         let place = PathBuf::from(directory).display().to_string();
         let one = server(&["--stubborn", "--pids", &place]);
-        let stand = Stand::new(&[("a", one.clone()), ("b", rooftree_protocol::McpServer { cwd: Some("/".into()), ..one })]);
+        let stand = Stand::new(&[
+            ("a", one.clone()),
+            ("b", rooftree_protocol::McpServer { cwd: Some("/".into()), ..one }),
+        ]);
         let _kept = stand.offer().await;
         println!("ready");
         std::future::pending::<()>().await;
@@ -82,7 +98,11 @@ async fn no_server_outlives_a_kill_of_whoever_started_it() {
     let mut line = String::new();
     while !line.contains("ready") {
         line.clear();
-        assert_ne!(std::io::BufRead::read_line(&mut said, &mut line).unwrap(), 0, "it ended before it was ready");
+        assert_ne!(
+            std::io::BufRead::read_line(&mut said, &mut line).unwrap(),
+            0,
+            "it ended before it was ready"
+        );
     }
     let processes = written(home.path());
     assert_eq!(processes.iter().filter(|process| is_alive(**process)).count(), 2);

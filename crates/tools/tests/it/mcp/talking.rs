@@ -14,15 +14,17 @@ use super::stand::{Stand, server};
 
 #[tokio::test]
 async fn a_server_is_spoken_to_in_every_manner_it_may_know() {
-    for (options, protocol) in [
-        (&["--modern"][..], "2026-07-28"),
-        (&[], "2025-11-25"),
-        (&["--die-on-discover"], "2025-11-25"),
-    ] {
+    for (options, protocol) in
+        [(&["--modern"][..], "2026-07-28"), (&[], "2025-11-25"), (&["--die-on-discover"], "2025-11-25")]
+    {
         let stand = Stand::new(&[]);
         let looked = stand.servers.inspect("s", &server(options)).await;
         let Status::Ready(about) = looked.status else { panic!("{options:?}: {:?}", looked.status) };
-        assert_eq!((about.protocol.as_str(), about.title.as_str()), (protocol, "test-server 1.2.3"), "{options:?}");
+        assert_eq!(
+            (about.protocol.as_str(), about.title.as_str()),
+            (protocol, "test-server 1.2.3"),
+            "{options:?}"
+        );
         let tools = Toolset::new(looked.tools);
         let said = stand.call(&tools, "echo", json!({"text": "hello"})).await;
         assert_eq!((said.text().as_str(), said.failure), ("hello", None), "{options:?}");
@@ -79,10 +81,17 @@ async fn a_server_gets_its_own_environment_and_nothing_that_looks_like_ours() {
     let stand = Stand::new(&[("s", given)]);
     let tools = stand.tools().await;
     let said = stand.call(&tools, "environment", json!({})).await.text();
-    let names: Vec<&str> = said.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    let names: Vec<&str> =
+        said.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
     assert!(names.contains(&"PATH") && said.contains("SERVER_MODE=quiet-mode"), "{said}");
-    assert!(!names.iter().any(|name| name.starts_with("CARGO")), "what cargo sets for tests is not passed on: {said}");
-    assert!(!said.contains("sk-not-for-the-journal") && said.contains("SERVER_API_KEY=[SERVER_API_KEY]"), "{said}");
+    assert!(
+        !names.iter().any(|name| name.starts_with("CARGO")),
+        "what cargo sets for tests is not passed on: {said}"
+    );
+    assert!(
+        !said.contains("sk-not-for-the-journal") && said.contains("SERVER_API_KEY=[SERVER_API_KEY]"),
+        "{said}"
+    );
     stand.servers.close().await;
 }
 
