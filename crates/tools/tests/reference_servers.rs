@@ -10,6 +10,7 @@
 )]
 
 #[path = "it/desk.rs"]
+#[allow(dead_code, reason = "only a part of it is needed here")]
 mod desk;
 
 use std::{
@@ -31,7 +32,9 @@ use serde_json::{Value, json};
 
 /// A server of the package registry.
 fn program(name: &str) -> PathBuf {
-    let place = env::var_os("ROOFTREE_MCP_SERVERS").expect("cargo xtask test says where the servers are");
+    let Some(place) = env::var_os("ROOFTREE_MCP_SERVERS") else {
+        panic!("ROOFTREE_MCP_SERVERS does not say where the servers are; cargo xtask test does");
+    };
     let program = Path::new(&place).join("node_modules/.bin").join(name);
     assert!(program.exists(), "{} is not installed", program.display());
     program
@@ -91,7 +94,7 @@ async fn everything_over_http() {
     command.arg("streamableHttp").env("PORT", port.to_string()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut serving = Serving(command.spawn().unwrap());
     let mut said = BufReader::new(serving.0.stderr.take().unwrap()).lines();
-    said.find(|line| line.as_ref().unwrap().contains(&port.to_string())).expect("it listens").unwrap();
+    said.find(|line| line.as_ref().unwrap().contains(&port.to_string())).unwrap().unwrap();
     let url = Some(format!("http://127.0.0.1:{port}/mcp"));
     let stand = Stand::of(McpServer { url, ..McpServer::default() }).await;
     everything(&stand).await;
