@@ -14,7 +14,6 @@ use rooftree_tools::mcp::{self, Found, Servers, Setup};
 
 use crate::{
     environment::{Environment, variable},
-    household,
     settings::Settings,
     trust,
     wording::place,
@@ -37,16 +36,23 @@ pub struct Gathered {
     pub servers: BTreeMap<String, Known>,
     /// What people should know about them.
     pub remarks: Vec<String>,
+    /// Where programs run whose configuration does not say where.
+    directory: PathBuf,
 }
 
-/// Finds them. `typed` is what `--mcp-config` says: files, or JSON.
-pub fn gather(environment: &Environment, settings: &Settings, typed: &[String]) -> Result<Gathered, Problem> {
-    let mut gathered = Gathered::default();
+/// Finds them around these places. `typed` is what `--mcp-config` says: files, or JSON.
+pub fn gather(
+    environment: &Environment,
+    places: &Places,
+    settings: &Settings,
+    typed: &[String],
+) -> Result<Gathered, Problem> {
+    let directory = places.root().unwrap_or(&environment.cwd).to_owned();
+    let mut gathered = Gathered { directory, ..Gathered::default() };
     gathered.add(Found::of(&settings.servers, &variable), &environment.settings);
     gathered.file(&user_file(environment));
-    let places = household::places(environment);
-    if trust::of(environment, &places) == Trust::Given {
-        project_files(&places).iter().for_each(|path| gathered.file(path));
+    if trust::of(environment, places) == Trust::Given {
+        project_files(places).iter().for_each(|path| gathered.file(path));
     }
     for typed in typed {
         let (text, path) = if typed.trim_start().starts_with('{') {
@@ -93,9 +99,8 @@ impl Gathered {
 
     /// Ready to be started when somebody needs them.
     pub fn servers(&self, environment: &Environment) -> Servers {
-        let places = household::places(environment);
         Servers::new(Setup {
-            directory: places.root().unwrap_or(&environment.cwd).to_owned(),
+            directory: self.directory.clone(),
             configured: self
                 .servers
                 .iter()

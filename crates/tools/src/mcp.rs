@@ -15,6 +15,7 @@ mod expand;
 mod file;
 mod hello;
 mod http;
+mod https;
 mod identity;
 mod login;
 mod names;

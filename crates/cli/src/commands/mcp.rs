@@ -14,7 +14,7 @@ use rooftree_protocol::Problem;
 use crate::{
     environment::Environment,
     exit::Exit,
-    output,
+    household, output,
     servers::{self, Gathered},
     settings,
 };
@@ -63,7 +63,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 /// All servers of this place; what people should know about them is said.
 fn gathered(environment: &Environment) -> Result<Gathered, Problem> {
     let settings = settings::load(environment)?;
-    let gathered = servers::gather(environment, &settings, &[])?;
+    let gathered = servers::gather(environment, &household::places(environment), &settings, &[])?;
     for remark in &gathered.remarks {
         output::mention(environment, remark);
     }

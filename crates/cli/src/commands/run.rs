@@ -38,7 +38,7 @@ use crate::{
     embeddings,
     environment::Environment,
     exit::Exit,
-    household::Household,
+    household::{self, Household},
     minds::Minds,
     rules, servers, settings,
     terminal::{chosen, view},
@@ -156,7 +156,8 @@ async fn attempt(
     let minds = Arc::new(Minds::taped(environment, &settings, &tape)?);
     let search = embeddings::search(environment, &settings, &minds, &tape)?;
     let household = Household::find(environment, &settings, &minds, arguments.agents.as_deref())?;
-    let gathered = servers::gather(environment, &settings, &arguments.mcp_config)?;
+    let gathered =
+        servers::gather(environment, &household::places(environment), &settings, &arguments.mcp_config)?;
     let definitions = household.definitions;
     let said = prompt::gather(arguments, environment, initial_prompt(arguments, &definitions).as_deref())?;
     let store = environment.store()?;

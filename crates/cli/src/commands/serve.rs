@@ -20,7 +20,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     external_agents::{self, PORT},
-    household::Household,
+    household::{self, Household},
     minds::{self, Minds, Tape},
     output, servers,
     settings::{self, Settings},
@@ -63,7 +63,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let agents = external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
     let minds = Arc::new(minds.with(external_agents::PROVIDER, agents));
     let household = Household::find(environment, &settings, &minds, None)?;
-    let gathered = servers::gather(environment, &settings, &[])?;
+    let gathered = servers::gather(environment, &household::places(environment), &settings, &[])?;
     for remark in household.remarks.iter().chain(&gathered.remarks) {
         output::mention(environment, remark);
     }

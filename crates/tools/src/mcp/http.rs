@@ -2,7 +2,7 @@
 
 mod guarded;
 
-use std::{collections::HashMap, path::Path, time::Duration};
+use std::{collections::HashMap, path::Path};
 
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::transport::{
@@ -11,10 +11,7 @@ use rmcp::transport::{
 use rooftree_protocol::McpServer;
 
 use self::guarded::Guarded;
-use super::{Error, bounded::FRAME, tokens};
-
-/// How long a connection may take to come about.
-const CONNECTING: Duration = Duration::from_secs(15);
+use super::{Error, bounded::FRAME, https::client, tokens};
 
 /// The way to a server: with what the person got by logging in, or with what its configuration says.
 pub(super) enum Way {
@@ -51,16 +48,4 @@ fn headers(server: &McpServer) -> Result<HashMap<HeaderName, HeaderValue>, Error
         Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value))
     };
     server.headers.iter().map(one).collect()
-}
-
-/// Does not follow to another place: what is sent along is for this one.
-pub(super) fn client() -> Result<reqwest::Client, Error> {
-    // Somebody may have chosen one already, which is fine.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder()
-        .connect_timeout(CONNECTING)
-        .pool_max_idle_per_host(0)
-        .redirect(reqwest::redirect::Policy::none())
-        .build();
-    client.map_err(|error| Error::Unreachable(error.to_string()))
 }

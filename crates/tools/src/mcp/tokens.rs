@@ -8,7 +8,7 @@ use rmcp::transport::{
 };
 
 use super::{
-    Error, http,
+    Error, https,
     private_file::{alone, read, replace},
 };
 
@@ -23,7 +23,7 @@ type Kept = BTreeMap<String, StoredCredentials>;
 /// Whoever knows how to log in to this address.
 pub(super) async fn manager(url: &str, file: PathBuf) -> Result<AuthorizationManager, Error> {
     // Sees to it that there is a way to encrypt.
-    http::client()?;
+    https::client()?;
     let mut manager = AuthorizationManager::new(url).await.map_err(|error| failed(&error))?;
     manager.set_credential_store(Tokens { file, url: url.to_owned() });
     Ok(manager)
