@@ -6,6 +6,7 @@
 mod command;
 mod counts;
 pub mod needs;
+mod reference_servers;
 mod sdk;
 mod step;
 mod summary;

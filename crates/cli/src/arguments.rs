@@ -46,6 +46,8 @@ pub enum Command {
     /// Show the models that are known, with prices and abilities
     #[command(visible_alias = "model")]
     Models(commands::models::Arguments),
+    /// Set up servers of tools (MCP), try them out, log in to them
+    Mcp(commands::mcp::Arguments),
     /// Store, list and remove keys of providers
     Auth(commands::auth::Arguments),
     /// Add up tokens and money

@@ -8,7 +8,7 @@ use rooftree_runtime::{
     people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
-use rooftree_tools::{Confining, Policy, Processes, Rule, SemanticSearch, Toolset};
+use rooftree_tools::{Confining, Policy, Processes, Rule, SemanticSearch, Toolset, mcp::Servers};
 
 use crate::{environment::Private, minds::Minds, scenario, settings::Settings, web::Online};
 
@@ -46,6 +46,8 @@ pub struct Plan {
     pub memory: Shelves,
     /// Where working copies of children are kept.
     pub workspaces: Place,
+    /// The servers whose tools agents have.
+    pub servers: Servers,
 }
 
 impl Plan {
@@ -64,6 +66,7 @@ impl Plan {
             private,
             memory,
             workspaces,
+            servers,
         } = self;
         let sandbox = confining(&wishes, &settings, private);
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
@@ -95,6 +98,7 @@ impl Plan {
             workspaces,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
             hooks: rooftree_runtime::Hooks::default(),
+            servers: Arc::new(servers),
         })
     }
 }

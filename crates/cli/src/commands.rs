@@ -7,6 +7,7 @@ pub mod confined;
 pub mod demo;
 pub mod doctor;
 pub mod init;
+pub mod mcp;
 pub mod models;
 pub mod run;
 pub mod runs;

@@ -17,6 +17,7 @@ use crate::{
     assemble,
     environment::{Environment, variable},
     minds::Minds,
+    servers,
     settings::Settings,
     terminal::wording::counted,
     trust,
@@ -80,6 +81,7 @@ pub fn places(environment: &Environment) -> Places {
 pub fn brought(places: &Places) -> Vec<PathBuf> {
     let places = places.clone().trusted(Trust::Missing);
     let mut found = Surroundings::untrusted(&places);
+    found.extend(servers::project_files(&places));
     found.extend(Library { places, ..Library::default() }.untrusted());
     found
 }

@@ -19,6 +19,7 @@ mod output;
 mod providers;
 mod rules;
 mod scenario;
+mod servers;
 mod settings;
 mod table;
 mod terminal;
@@ -34,7 +35,7 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{Command, Invocation},
     commands::{
-        agents, auth, completions, demo, doctor, init, models, run, runs, serve, sessions, tasks, tools,
+        agents, auth, completions, demo, doctor, init, mcp, models, run, runs, serve, sessions, tasks, tools,
         trust as trusting, usage, version,
     },
     environment::Environment,
@@ -73,6 +74,7 @@ async fn execute(command: Command, environment: &Environment) -> Result<Exit, Pr
         Command::Tasks(arguments) => tasks::execute(arguments, environment).await,
         Command::Doctor(arguments) => doctor::execute(arguments, environment).await,
         Command::Init(arguments) => init::execute(arguments, environment).await,
+        Command::Mcp(arguments) => mcp::execute(arguments, environment).await,
         Command::Models(arguments) => models::execute(arguments, environment).await,
         Command::Auth(arguments) => auth::execute(arguments, environment).await,
         Command::Usage(arguments) => usage::execute(arguments, environment).await,

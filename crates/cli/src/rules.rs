@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rooftree_protocol::Problem;
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_tools::{Processes, Rule};
+use rooftree_tools::{Processes, Rule, mcp::PREFIX};
 
 /// The same rules under the tools' own names, so that one written with another name of a tool holds too.
 pub fn known(rules: Vec<Rule>) -> Result<Vec<Rule>, Problem> {
@@ -12,5 +12,32 @@ pub fn known(rules: Vec<Rule>) -> Result<Vec<Rule>, Problem> {
         return Ok(rules);
     }
     let tools = rooftree_tools::builtin(Arc::new(Processes::new(|| SystemClock.entropy())));
-    rules.into_iter().map(|rule| rule.resolved(&tools)).collect()
+    let known = |rule: Rule| match remote(&rule.tool) {
+        Some(tool) => Ok(Rule { tool, ..rule }),
+        None => rule.resolved(&tools),
+    };
+    rules.into_iter().map(known).collect()
+}
+
+/// Which tools servers have is not known before they are asked; a server's name alone means all of them.
+fn remote(name: &str) -> Option<String> {
+    let lower = name.to_lowercase();
+    let rest = lower.strip_prefix(PREFIX)?;
+    let is_whole = rest.contains("__") || rest.contains('*');
+    Some(if is_whole { name.to_owned() } else { format!("{name}__*") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_for_a_server_is_one_for_all_its_tools() {
+        let table = [("mcp__git", "mcp__git__*"), ("mcp__git__push", "mcp__git__push"), ("mcp__*", "mcp__*")];
+        for (written, meant) in table {
+            let rules = known(vec![Rule::parse(written).unwrap()]).unwrap();
+            assert_eq!(rules.first().map(ToString::to_string).as_deref(), Some(meant));
+        }
+        assert!(known(vec![Rule::parse("mcp_git").unwrap()]).is_err());
+    }
 }

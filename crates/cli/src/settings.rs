@@ -63,6 +63,8 @@ pub struct Settings {
     pub max_cost: Option<f64>,
     /// Agents elsewhere, by the names they have as models.
     pub external: BTreeMap<String, external_agent::Options>,
+    /// Servers of tools, as they are written.
+    pub servers: serde_json::Map<String, serde_json::Value>,
     /// Agents that are defined in these files, as they are written there.
     pub agents: Vec<Document>,
     /// Who embeds texts for searches, as it was written; nobody: searches go by words alone.
@@ -114,6 +116,10 @@ impl Settings {
             self.remarks.push(format!(
                 "external in {here} is ignored: a project cannot decide who is told what you say"
             ));
+        }
+        if !project.servers.is_empty() {
+            self.remarks
+                .push(format!("mcp in {here} is ignored: a project's servers belong into its .mcp.json"));
         }
         // They are used only if the folder is trusted.
         self.agents.extend(

@@ -5,6 +5,8 @@ use std::{collections::BTreeMap, ffi::OsString};
 /// What a child finds in its environment.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
+    /// If given, nothing is inherited but these names and those that begin like one ending in `*`.
+    pub only: Option<Vec<String>>,
     /// Names that are passed on although they look like secrets.
     pub keep: Vec<String>,
     /// Names that begin like one of these are not passed on: they would bend what the program does.
@@ -26,7 +28,8 @@ impl Environment {
         inherited: impl Iterator<Item = (OsString, OsString)>,
     ) -> BTreeMap<OsString, OsString> {
         let is_passed_on = |name: &str| {
-            !self.without.iter().any(|beginning| name.starts_with(beginning.as_str()))
+            self.only.as_ref().is_none_or(|only| is_listed(only, name))
+                && !self.without.iter().any(|beginning| name.starts_with(beginning.as_str()))
                 && (!looks_secret(name) || self.keep.iter().any(|kept| kept == name))
         };
         let mut variables: BTreeMap<OsString, OsString> =
@@ -36,8 +39,15 @@ impl Environment {
     }
 }
 
+fn is_listed(names: &[String], name: &str) -> bool {
+    names.iter().any(|listed| match listed.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => listed == name,
+    })
+}
+
 /// Whether a variable of this name probably holds something a model must not read.
-fn looks_secret(name: &str) -> bool {
+pub fn looks_secret(name: &str) -> bool {
     const ENDINGS: [&str; 7] =
         ["API_KEY", "APIKEY", "_TOKEN", "ACCESS_KEY", "PRIVATE_KEY", "_CREDENTIALS", "_PASSPHRASE"];
     let name = name.to_ascii_uppercase();
@@ -81,6 +91,16 @@ mod tests {
         let names: Vec<_> = variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         assert_eq!(names, ["GIT_INDEX_FILE", "HOME"]);
         assert_eq!(variables.get(&OsString::from("GIT_INDEX_FILE")), Some(&OsString::from("ours")));
+    }
+
+    #[test]
+    fn with_a_list_nothing_else_is_inherited() {
+        let only = Some(["PATH", "LC_*"].map(str::to_owned).to_vec());
+        let environment = Environment { only, ..Environment::default() }.with("OWN", "x");
+        let inherited = ["PATH", "PATHS", "LC_ALL", "SSH_AUTH_SOCK", "LANG"];
+        let variables = environment.resolve(inherited.into_iter().map(|name| (name.into(), "x".into())));
+        let names: Vec<_> = variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
+        assert_eq!(names, ["LC_ALL", "OWN", "PATH"]);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) async fn launch_streamed(spawn: &Spawn, backend: Option<Backend>) -> 
 }
 
 /// A pipe out of the program: our end and its end.
-fn outlet(spawn: &Spawn) -> Result<(pipe::Receiver, OwnedFd), Error> {
+pub(crate) fn outlet(spawn: &Spawn) -> Result<(pipe::Receiver, OwnedFd), Error> {
     let open = || {
         let (reader, writer) = io::pipe()?;
         Ok((pipe::Receiver::from_owned_fd(reader.into())?, writer.into()))
@@ -46,7 +46,7 @@ fn outlet(spawn: &Spawn) -> Result<(pipe::Receiver, OwnedFd), Error> {
     open().map_err(|source| failed(spawn, source))
 }
 
-async fn begin(
+pub(crate) async fn begin(
     spawn: &Spawn,
     backend: Option<Backend>,
     output: pipe::Receiver,
@@ -64,7 +64,7 @@ async fn begin(
     Ok(Process::new(child, output, tree, spawn.sandbox.clone()))
 }
 
-fn failed(spawn: &Spawn, source: io::Error) -> Error {
+pub(crate) fn failed(spawn: &Spawn, source: io::Error) -> Error {
     Error::Start {
         program: spawn.program.to_string_lossy().into_owned(),
         directory: spawn.cwd.display().to_string(),

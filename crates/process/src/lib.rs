@@ -1,6 +1,6 @@
 //! Starts programs in their own group, bounds them, and leaves nothing behind.
 //!
-//! [`spawn()`] and [`spawn_streamed`] are the only ways to start a program. What they start dies
+//! [`spawn()`], [`spawn_streamed`] and [`converse()`] are the only ways to start a program. What they start dies
 //! with the [`Process`] value, with this process, or when it is told to: the whole tree, also what left its
 //! process group. [`kill_group`] and [`sweep`] clean up after a crash of an earlier process.
 //!
@@ -11,6 +11,7 @@
 mod child;
 mod clone;
 mod confined;
+mod converse;
 mod crowd;
 mod ending;
 mod environment;
@@ -26,8 +27,9 @@ mod spawner;
 pub mod standing;
 mod tree;
 
+pub use converse::{Conversation, converse};
 pub use ending::Ending;
-pub use environment::Environment;
+pub use environment::{Environment, looks_secret};
 pub use kept::Kept;
 pub use kill::{kill_group, sweep};
 pub use process::{Bounds, Finished, Process, Streamed};

@@ -62,8 +62,9 @@ impl Plan {
             Some((sandbox, backend)) => Start::confined(spawn, &files, confined(spawn, sandbox, backend)?)?,
         };
         variables.extend(start.variables);
-        let (input, feeding) = match spawn.input {
+        let (input, feeding) = match &spawn.input {
             Input::Nothing => (File::open("/dev/null")?.into(), None),
+            Input::From(reader) => (reader.try_clone()?, None),
             Input::Bytes(_) => {
                 let (reader, writer) = io::pipe()?;
                 (reader.into(), Some(writer.into()))

@@ -1,6 +1,6 @@
 //! What is to be started, and what it gets.
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc};
+use std::{ffi::OsString, os::fd::OwnedFd, path::PathBuf, sync::Arc};
 
 use crate::{Environment, sandbox::Sandbox};
 
@@ -29,4 +29,6 @@ pub enum Input {
     Nothing,
     /// These bytes, then the end.
     Bytes(Vec<u8>),
+    /// Whatever can be read here, for as long as it can.
+    From(Arc<OwnedFd>),
 }

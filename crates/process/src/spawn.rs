@@ -20,7 +20,7 @@ pub async fn spawn_streamed(spawn: Spawn) -> Result<Streamed, Error> {
 }
 
 /// How a program is to be confined, if it is.
-async fn backend(spawn: &Spawn) -> Result<Option<Backend>, Error> {
+pub(crate) async fn backend(spawn: &Spawn) -> Result<Option<Backend>, Error> {
     let Some(sandbox) = &spawn.sandbox else { return Ok(None) };
     if sandbox.backend.is_some() {
         return Ok(sandbox.backend);

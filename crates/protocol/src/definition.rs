@@ -118,6 +118,9 @@ pub struct McpServer {
     pub args: Vec<String>,
     /// Its environment, with `${VAR}` already replaced.
     pub env: BTreeMap<String, String>,
+    /// Where it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
     /// Its address, for a server elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -128,6 +131,16 @@ pub struct McpServer {
     /// Seconds a call may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_secs: Option<u64>,
+    /// Whether it is believed when it says that a tool only looks.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub trust_hints: bool,
+}
+
+impl McpServer {
+    /// Whether it only names a server that is set up elsewhere.
+    pub fn is_reference(&self) -> bool {
+        self.command.is_none() && self.url.is_none()
+    }
 }
 
 impl Default for McpServer {
@@ -140,6 +153,8 @@ impl Default for McpServer {
             headers: BTreeMap::new(),
             enabled: true,
             timeout_secs: None,
+            cwd: None,
+            trust_hints: false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! An agent written in Rust: everything a file could say about it, as a builder.
 
-use rooftree_protocol::{AgentDefinition, ErrorCode, PermissionMode, Scope};
+use rooftree_protocol::{AgentDefinition, ErrorCode, McpServer, PermissionMode, Scope};
 use rooftree_tools::Toolset;
 
 use crate::{
@@ -63,6 +63,12 @@ impl Agent {
     /// The only tools it may use, out of those whoever asks may use. `*` stands for anything.
     pub fn tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
         self.definition.tools.allow = Some(tools.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Brings a server along whose tools it has, as `mcp__name__tool`. An agent that brings one has only those.
+    pub fn mcp_server(mut self, name: impl Into<String>, server: McpServer) -> Self {
+        self.definition.mcp_servers.insert(name.into(), server);
         self
     }
 

@@ -9,6 +9,7 @@ use rooftree_runtime::{
 use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::{
     Confining, Policy, Processes, Rule, SemanticSearch, Service, Tool, Toolset, Web, builtin_with,
+    mcp::{self, Servers},
     toolset::Found,
 };
 use tempfile::TempDir;
@@ -144,6 +145,8 @@ impl Setup {
             naming: Arc::new(move |name| naming.resolve(name)),
             surroundings: Arc::default(),
             hooks,
+            // Only those that agents bring along; nothing of them is remembered.
+            servers: Arc::new(Servers::new(mcp::Setup { directory: cwd.clone(), ..mcp::Setup::default() })),
         };
         let roof = Roof::raise(options, self.listeners, line, place);
         Ok(Raised { roof, definitions, models, clock: self.clock, cwd })

@@ -41,7 +41,11 @@ use rooftree_protocol::{
 };
 use rooftree_providers::{Media, Model};
 use rooftree_store::{ClaimOutcome, Claimed};
-use rooftree_tools::{Policy, tool::FileViews};
+use rooftree_tools::{
+    Policy,
+    mcp::{Lease, Notice},
+    tool::FileViews,
+};
 
 use self::{
     decide::{Checking, Room},
@@ -79,6 +83,11 @@ struct Agent {
     home: PathBuf,
     /// For whom it works, if another agent asks.
     mandate: Option<Box<Mandate>>,
+    /// Keep the servers it has tools from.
+    leases: Vec<Lease>,
+    /// What people should know about those servers, and have not been told; and what they have.
+    remarks: Vec<Notice>,
+    remarked: Vec<Notice>,
     model: Result<Model, Problem>,
     window: Window,
     journal: Journal,
@@ -221,6 +230,9 @@ impl Agent {
             policy_of: (0, None, false),
             home: session.cwd.clone(),
             mandate: None,
+            leases: Vec::new(),
+            remarks: Vec::new(),
+            remarked: Vec::new(),
             window: Window::new(window),
             history: History::default(),
             views: FileViews::default(),
@@ -245,8 +257,10 @@ impl Agent {
     }
 
     /// Takes up what this mandate allows; without one, what the definition does.
-    fn equip(&mut self, mandate: Option<Box<Mandate>>) -> Result<(), Problem> {
-        let kit = self.world.kit(&self.session.agent, mandate.as_deref())?;
+    async fn equip(&mut self, mandate: Option<Box<Mandate>>) -> Result<(), Problem> {
+        let offered = self.world.offered(&self.session.agent, mandate.as_deref()).await?;
+        let kit = self.world.kit_with(&self.session.agent, mandate.as_deref(), &offered)?;
+        (self.leases, self.remarks) = (offered.leases, offered.notices);
         if self.mandate == mandate && Arc::ptr_eq(&self.kit, &kit) {
             return Ok(());
         }
@@ -326,7 +340,8 @@ impl Agent {
         }
         if let Some(run) = self.history.run() {
             let mandate = run.mandate.clone();
-            self.equip(mandate)?;
+            self.equip(mandate).await?;
+            self.remark();
         }
         recovery::recover(self, attempts).await?;
         loop {
@@ -402,6 +417,18 @@ impl Agent {
     /// Appends one event of the open run.
     fn note(&mut self, body: EventBody) {
         self.append(Commit { bodies: vec![body], run: self.run_id(), ..Commit::default() });
+    }
+
+    /// Tells what people should know about servers, each thing once.
+    fn remark(&mut self) {
+        for notice in std::mem::take(&mut self.remarks) {
+            if self.remarked.contains(&notice) {
+                continue;
+            }
+            self.remarked.push(notice.clone());
+            let Notice { code, message, hint } = notice;
+            self.note(EventBody::Notice { level: NoticeLevel::Warning, code: code.into(), message, hint });
+        }
     }
 
     /// Tells watchers something about the open run that is not kept.

@@ -22,6 +22,7 @@ mod kit;
 pub mod memory;
 pub mod people_tools;
 pub mod remember;
+mod remote;
 mod replies;
 mod router;
 mod runtime;

@@ -55,12 +55,13 @@ impl Runtime {
     }
 
     /// Stops: agents finish nothing, keep everything, and give their claims back. What was
-    /// running goes on at the next start. Background processes are ended.
+    /// running goes on at the next start. Background processes and servers are ended.
     pub async fn stop(self) {
         let world = &self.handle.world;
         world.closing.cancel();
         world.crew.close();
         world.crew.wait().await;
         world.options.processes.stop_everything().await;
+        world.options.servers.close().await;
     }
 }

@@ -8,7 +8,10 @@ use rooftree_protocol::{
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
-use rooftree_tools::{Confining, Policy, Processes, Rule, Toolset};
+use rooftree_tools::{
+    Confining, Policy, Processes, Rule, Toolset,
+    mcp::{Offered, Servers},
+};
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -19,6 +22,7 @@ use crate::{
     governor::Governor,
     kit::{Kit, Kits},
     memory::Shelves,
+    remote,
     replies::Replies,
     standing::StandingRules,
     workspace,
@@ -48,6 +52,8 @@ pub struct Options {
     pub tools: Toolset,
     /// The background processes those tools start.
     pub processes: Arc<Processes>,
+    /// The servers there are, whose tools are looked for when somebody may use them.
+    pub servers: Arc<Servers>,
     /// The agents there are.
     pub definitions: Definitions,
     /// What agents find around them: rules, skills, instructions, verifiers.
@@ -129,8 +135,34 @@ impl World {
         self.options.clock.entropy()
     }
 
+    /// The tools that agents of this name have from servers, which are started if they are not running.
+    pub(crate) async fn offered(&self, agent: &str, mandate: Option<&Mandate>) -> Result<Offered, Problem> {
+        let options = &self.options;
+        let definition = options.definitions.find(agent)?;
+        let wanted = remote::wanted(&options.servers, &options.definitions, &definition, mandate);
+        let mut offered = Offered::default();
+        if !wanted.servers.is_empty() {
+            tokio::select! {
+                () = self.closing.cancelled() => {}
+                found = options.servers.offer(&wanted.servers) => offered = found,
+            }
+        }
+        offered.notices.extend(wanted.notices);
+        Ok(offered)
+    }
+
     /// What agents of this name work with, under a mandate if another agent asks.
     pub(crate) fn kit(&self, agent: &str, mandate: Option<&Mandate>) -> Result<Arc<Kit>, Problem> {
+        self.kit_with(agent, mandate, &Offered::default())
+    }
+
+    /// The same with tools from servers.
+    pub(crate) fn kit_with(
+        &self,
+        agent: &str,
+        mandate: Option<&Mandate>,
+        offered: &Offered,
+    ) -> Result<Arc<Kit>, Problem> {
         let definition = self.options.definitions.find(agent)?;
         // A definition that was changed is another one, at another address.
         let mut key = format!("{:p}", Arc::as_ptr(&definition));
@@ -139,12 +171,17 @@ impl World {
             let (is_fork, depth) = (*mode == RunMode::Fork, mandate.depth());
             key = format!("{key} {is_fork} {depth} {max_turns:?} {max_cost_usd:?} {tools:?}");
         }
+        if !offered.tools.is_empty() {
+            key = format!("{key} {}", offered.key);
+        }
         self.kits.of(&key, || {
             let limits = self.limits(&definition, mandate);
             let named = definition.verifiers.iter();
             let known =
                 named.filter_map(|name| Some((name.clone(), self.options.verifiers.get(name)?.clone())));
-            let kit = Kit::new(definition.clone(), limits, &self.options.tools, mandate);
+            // Those of servers come last: what a provider has read of the others stays good.
+            let tools = Toolset::new(self.options.tools.iter().chain(&offered.tools).cloned());
+            let kit = Kit::new(definition.clone(), limits, &tools, mandate);
             Ok(Kit { verifiers: known.collect(), ..kit })
         })
     }

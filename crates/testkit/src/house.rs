@@ -14,7 +14,7 @@ use rooftree_providers::{
 };
 use rooftree_runtime::{Asking, Clock, Definitions, Filter, Handle, Options, Runtime, Surroundings};
 use rooftree_store::{SqliteStore, Store};
-use rooftree_tools::{Confining, Policy, Processes, Toolset};
+use rooftree_tools::{Confining, Policy, Processes, Toolset, mcp::Servers};
 use tempfile::TempDir;
 
 use crate::{VirtualClock, story};
@@ -63,6 +63,8 @@ pub struct Plan {
     pub definitions: Definitions,
     /// Rules, skills and instructions.
     pub surroundings: Arc<Surroundings>,
+    /// The servers there are.
+    pub servers: Servers,
 }
 
 impl Plan {
@@ -87,6 +89,7 @@ impl Plan {
             verifiers: Default::default(),
             definitions: Definitions::builtin(),
             surroundings: Arc::default(),
+            servers: Servers::default(),
         }
     }
 
@@ -175,6 +178,7 @@ impl Plan {
             memory: rooftree_runtime::memory::Shelves { user: Some(directory.path().join("memory")) },
             naming: Arc::new(|name| name.parse()),
             hooks: rooftree_runtime::Hooks::default(),
+            servers: Arc::new(self.servers),
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }
     }

@@ -16,6 +16,7 @@ mod glob;
 mod grep;
 mod lexical;
 mod list;
+pub mod mcp;
 mod notebook_edit;
 pub mod output;
 pub mod place;

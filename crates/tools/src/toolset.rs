@@ -7,7 +7,7 @@ use std::sync::Arc;
 use globset::Glob;
 use rooftree_protocol::{Dialect, Scope, ToolSpec};
 
-use crate::Tool;
+use crate::{Tool, mcp::PREFIX};
 
 /// Tools by canonical name. Scoping makes a smaller one; nothing makes a larger one.
 #[derive(Clone, Default)]
@@ -46,7 +46,9 @@ impl Toolset {
         let exact = self.tools.iter().find(|tool| tool.spec().name.eq_ignore_ascii_case(name));
         let alias =
             || self.tools.iter().find(|tool| tool.aliases().iter().any(|a| a.eq_ignore_ascii_case(name)));
-        exact.or_else(alias).map_or(Found::Unknown, |tool| Found::Tool(tool.clone()))
+        // A remote tool answers to its name without what all of them begin with.
+        let short = || self.tools.iter().find(|tool| is_short_for(name, &tool.spec().name));
+        exact.or_else(alias).or_else(short).map_or(Found::Unknown, |tool| Found::Tool(tool.clone()))
     }
 
     /// What the model is told, in order.
@@ -100,9 +102,23 @@ pub(crate) fn is_match(glob: &str, name: &str) -> bool {
     Glob::new(&glob.to_ascii_lowercase()).is_ok_and(|glob| glob.compile_matcher().is_match(name))
 }
 
+/// Whether this is the name of a remote tool without what all of them begin with.
+fn is_short_for(name: &str, tool: &str) -> bool {
+    tool.strip_prefix(PREFIX).is_some_and(|short| short.eq_ignore_ascii_case(name))
+}
+
+/// Whether a glob means a remote tool by its short name, or all tools of its server.
+fn names_remote(glob: &str, name: &str) -> bool {
+    let Some(short) = name.strip_prefix(PREFIX) else { return false };
+    let server = short.find("__").and_then(|end| name.get(..PREFIX.len() + end));
+    is_match(glob, short) || server.is_some_and(|server| glob.eq_ignore_ascii_case(server))
+}
+
 /// Whether a glob, or an alias written plainly, means this tool.
 fn names_tool(glob: &str, tool: &dyn Tool) -> bool {
-    is_match(glob, &tool.spec().name.to_ascii_lowercase())
+    let name = tool.spec().name.to_ascii_lowercase();
+    is_match(glob, &name)
+        || names_remote(glob, &name)
         || tool.aliases().iter().any(|alias| alias.eq_ignore_ascii_case(glob))
 }
 

@@ -33,6 +33,7 @@ impl Need {
 const NEEDS: &[Need] = &[
     Need { program: "bash", proof: &[], package: "bash" },
     Need { program: "git", proof: &[], package: "git" },
+    Need { program: "python3", proof: &[], package: "python3" },
 ];
 
 /// Parts of the toolchain that some installations leave out.

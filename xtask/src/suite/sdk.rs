@@ -57,7 +57,7 @@ fn prepared(repository: &Repository) -> Result<Command> {
 }
 
 /// Where cargo builds.
-fn target(repository: &Repository) -> PathBuf {
+pub fn target(repository: &Repository) -> PathBuf {
     let chosen = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     repository.root().join(chosen)
 }
@@ -81,7 +81,7 @@ fn provide(repository: &Repository, environment: &Path) -> Result<()> {
     fs::write(&installed, packages).with_context(|| format!("write {}", installed.display()))
 }
 
-fn succeed(command: &mut Command) -> Result<()> {
+pub fn succeed(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("start {}", command.get_program().display()))?;
     if !status.success() {
         bail!("{} ended with {status}", command.get_program().display());

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::{
     command::{cargo, counted},
     counts::Counts,
-    sdk,
+    reference_servers, sdk,
 };
 use crate::{repository::Repository, tidy};
 
@@ -40,6 +40,8 @@ enum Work {
     Fuzz(&'static [&'static str]),
     /// The vendors' own programs against our model servers.
     Sdk,
+    /// Our MCP client against servers of others.
+    ReferenceServers,
 }
 
 /// How long each target is fuzzed, and the variable that says so to `crates/testkit/src/fuzz.rs`.
@@ -91,6 +93,14 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "mcp",
+        work: Work::ReferenceServers,
+        speed: Speed::Slow,
+        after: Some("build"),
+        lies_at: &["crates/testkit/mcp/package.json"],
+        ..PLAIN
+    },
+    Step {
         name: "doc",
         work: Work::Cargo(&["doc", "--no-deps", "-p", "rooftree-protocol", "-p", "rooftree-runtime"]),
         speed: Speed::Slow,
@@ -107,6 +117,7 @@ impl Step {
             Work::Cargo(arguments) | Work::CargoTest(arguments) => format!("cargo {}", arguments.join(" ")),
             Work::Fuzz(arguments) => format!("{FUZZ_SECS}={FUZZED_FOR} cargo {}", arguments.join(" ")),
             Work::Sdk => sdk::SPELLED.to_owned(),
+            Work::ReferenceServers => reference_servers::SPELLED.to_owned(),
         }
     }
 
@@ -134,6 +145,7 @@ impl Step {
                 counted(command, counts)
             }
             Work::Sdk => sdk::perform(repository, counts),
+            Work::ReferenceServers => reference_servers::perform(repository, counts),
         }
     }
 }

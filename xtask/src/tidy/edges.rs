@@ -25,6 +25,7 @@ const EDGES: &[(&str, &[&str])] = &[
 const CONFINED: &[(&str, &[&str], &str)] = &[
     ("rusqlite", &["store", "bench"], "only `store` knows SQL"),
     ("rusqlite_migration", &["store"], "only `store` knows SQL"),
+    ("rmcp", &["tools"], "only `tools` knows servers of tools"),
     ("clap", &["cli"], "only `cli` knows the command line"),
     ("anyhow", &["cli", "bench"], "below `cli`, each crate has its own typed `Error`"),
     ("axum", &["server", "testkit"], "only `server` knows our URLs"),

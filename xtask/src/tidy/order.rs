@@ -19,7 +19,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
         &["agent"],
         &["caller", "inbox", "tasks"],
         &["world"],
-        &["answers", "kit", "replies"],
+        &["answers", "kit", "remote", "replies"],
         &[
             "definitions",
             "memory",

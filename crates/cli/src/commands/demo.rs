@@ -56,6 +56,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         memory: Default::default(),
         private: environment.private(),
         workspaces: environment.workspaces(),
+        servers: Default::default(),
     }
     .start();
     let job = Job {

@@ -39,9 +39,9 @@ use crate::{
     embeddings,
     environment::Environment,
     exit::Exit,
-    household::Household,
+    household::{self, Household},
     minds::Minds,
-    rules, settings,
+    rules, servers, settings,
     terminal::{chosen, view},
     web::Online,
 };
@@ -61,6 +61,9 @@ pub struct Arguments {
     /// More agents: a TOML or JSON file, or JSON itself
     #[arg(long, value_name = "FILE|JSON")]
     pub agents: Option<String>,
+    /// More servers of tools: a JSON file like .mcp.json, or JSON itself; may be repeated
+    #[arg(long, value_name = "FILE|JSON")]
+    pub mcp_config: Vec<String>,
     /// Go on with this session: its id, the end of its id, or its name
     #[arg(short, long, value_name = "ID|NAME", conflicts_with = "latest")]
     pub session: Option<String>,
@@ -158,6 +161,8 @@ async fn attempt(
     let search = embeddings::search(environment, &settings, &minds, &tape)?;
     let online = Online::of(&settings, &minds.credentials)?;
     let household = Household::find(environment, &settings, &minds, arguments.agents.as_deref())?;
+    let gathered =
+        servers::gather(environment, &household::places(environment), &settings, &arguments.mcp_config)?;
     let definitions = household.definitions;
     let said = prompt::gather(arguments, environment, initial_prompt(arguments, &definitions).as_deref())?;
     let store = environment.store()?;
@@ -166,7 +171,7 @@ async fn attempt(
     let model = target.model(&definitions, chosen.named.as_ref(), chosen.default.as_ref())?;
     let unpriced = thinking::unpriced(&minds.catalog.open(&model)?, arguments.max_cost.or(settings.max_cost));
     let asking = asking(arguments, environment);
-    let remarks = settings.remarks.iter().chain(&household.remarks).cloned();
+    let remarks = settings.remarks.iter().chain(&household.remarks).chain(&gathered.remarks).cloned();
     let remarks = remarks.chain(chosen.remarks).chain(unpriced).collect();
     let wishes = Wishes { fallbacks: chosen.fallbacks, model: chosen.default, ..wishes };
     let target = target.using(&definitions, chosen.named, wishes.model.as_ref(), &*store).await?;
@@ -188,6 +193,7 @@ async fn attempt(
         memory: environment.memory(),
         private: environment.private(),
         workspaces: environment.workspaces(),
+        servers: gathered.servers(environment),
     };
     let runtime = plan.start();
     let policy = if arguments.no_wait { Policy::Leave } else { Policy::Wait(arguments.wait) };

@@ -21,9 +21,9 @@ use crate::{
     environment::Environment,
     exit::Exit,
     external_agents::{self, PORT},
-    household::Household,
+    household::{self, Household},
     minds::{self, Minds, Tape},
-    output,
+    output, servers,
     settings::{self, Settings},
     web::Online,
 };
@@ -69,7 +69,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let agents = external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
     let minds = Arc::new(minds.with(external_agents::PROVIDER, agents));
     let household = Household::find(environment, &settings, &minds, None)?;
-    for remark in &household.remarks {
+    let gathered = servers::gather(environment, &household::places(environment), &settings, &[])?;
+    for remark in household.remarks.iter().chain(&gathered.remarks) {
         output::mention(environment, remark);
     }
     let store = environment.store()?;
@@ -87,6 +88,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         memory: environment.memory(),
         private: environment.private(),
         workspaces: environment.workspaces(),
+        servers: gathered.servers(environment),
     };
     let runtime = plan.start();
     let done = serve(server, &runtime, &mut leaving, &url).await;

@@ -25,6 +25,7 @@ const TOP: &[&str] = &[
     "external",
     "search",
     "web",
+    "mcp",
     "agents",
 ];
 const PERMISSION: &[&str] = &["mode", "wary", "allow", "ask", "deny"];
@@ -71,11 +72,21 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         writable: reader.paths(&sandbox, "writable")?,
         readable: reader.paths(&sandbox, "readable")?,
         external: external_agents::read(&table, path)?,
+        servers: servers(&reader, &table)?,
         agents: agents(&table, content, path),
         embeddings: reader.value(&search, "embeddings")?,
         web: web::read(&reader, &table, &search)?,
         remarks: Vec::new(),
     })
+}
+
+/// Servers are read where all of them are, with their variables replaced.
+fn servers(
+    reader: &Reader<'_>,
+    table: &Table,
+) -> Result<serde_json::Map<String, serde_json::Value>, Problem> {
+    let mcp = reader.table(table, "mcp", &["servers"])?;
+    Ok(reader.value(&mcp, "servers")?.unwrap_or_default())
 }
 
 /// The whole file, if it defines agents: whoever reads them says what is wrong at which line.

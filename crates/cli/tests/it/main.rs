@@ -12,6 +12,7 @@ mod auth;
 mod demo;
 mod doctor;
 mod init;
+mod mcp;
 mod models;
 mod providers;
 mod run;

@@ -216,7 +216,12 @@ impl Filling<'_> {
             definition.description = described(&definition.prompt);
         }
         if draft.source.dialect == Dialect::Emdash && !self.has_tools && !extends {
-            definition.tools = Scope::only(READ_ONLY);
+            // The servers it brings along are for it to use.
+            let own = definition
+                .mcp_servers
+                .keys()
+                .map(|name| format!("{}*", rooftree_tools::mcp::beginning(name)));
+            definition.tools = Scope::only(READ_ONLY.map(str::to_owned).into_iter().chain(own));
         }
         if definition.prompt.is_empty() && definition.description.is_empty() {
             let what = self.placed("it has neither a prompt nor a description".into());

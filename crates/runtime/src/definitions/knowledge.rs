@@ -49,52 +49,6 @@ impl Knowledge {
 
     /// `${NAME}` and `${NAME:-default}` replaced; says which variables are not set.
     pub(super) fn expand(&self, text: &str) -> (String, Vec<String>) {
-        let (mut expanded, mut missing, mut rest) = (String::new(), Vec::new(), text);
-        while let Some((before, after)) = rest.split_once("${") {
-            expanded += before;
-            let Some((inside, behind)) = after.split_once('}') else {
-                expanded += "${";
-                rest = after;
-                continue;
-            };
-            let (name, default) =
-                inside.split_once(":-").map_or((inside, None), |(name, or)| (name, Some(or)));
-            match (self.variables)(name).filter(|value| default.is_none() || !value.is_empty()) {
-                Some(value) => expanded += &value,
-                None => {
-                    expanded += default.unwrap_or_default();
-                    missing.extend(default.is_none().then(|| name.to_owned()));
-                }
-            }
-            rest = behind;
-        }
-        (expanded + rest, missing)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn variables_are_replaced_and_missing_ones_named() {
-        let knowledge = Knowledge {
-            variables: Arc::new(|name| (name == "TOKEN").then(|| "t".to_owned())),
-            ..Knowledge::default()
-        };
-        let table: [(&str, &str, &[&str]); 5] = [
-            ("Bearer ${TOKEN}!", "Bearer t!", &[]),
-            ("${HOST:-localhost}:${PORT:-1}", "localhost:1", &[]),
-            ("${NONE}", "", &["NONE"]),
-            ("${TOKEN:-x}", "t", &[]),
-            ("$TOKEN ${", "$TOKEN ${", &[]),
-        ];
-        for (written, wanted, missing) in table {
-            let (text, unset) = knowledge.expand(written);
-            assert_eq!(
-                (text.as_str(), unset),
-                (wanted, missing.iter().map(|name| (*name).to_owned()).collect())
-            );
-        }
+        rooftree_tools::mcp::expand(text, &*self.variables)
     }
 }

@@ -4,14 +4,14 @@ use rooftree_protocol::{
     AgentDefinition, CallId, Confinement, Effort, Level, Mandate, ModelChoice, ParentCall, Thoroughness,
     event::RunMode,
 };
-use rooftree_tools::{Policy, toolset::is_listed};
+use rooftree_tools::{Policy, Toolset, mcp::PREFIX, toolset::is_listed};
 
 use super::{
     answer::Failure,
     request::{Request, Strategy, Surface},
     target::Target,
 };
-use crate::{caller::Caller, kit::asks_for};
+use crate::{caller::Caller, kit::asks_for, remote};
 
 /// What one delegation is about.
 pub(super) struct Asking<'a> {
@@ -71,15 +71,23 @@ fn rules(policy: &Policy, which: impl Fn(&Policy) -> &Vec<rooftree_tools::Rule>)
 
 /// Invariant: without rights of its own, an agent has no tool that the one who asks lacks.
 fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec<String> {
-    let defined = caller.world.options.tools.scoped(&definition.tools).capable(&definition.capabilities);
     let held = caller.kit.toolset.names();
+    let remote = caller.kit.toolset.iter().filter(|tool| tool.spec().name.starts_with(PREFIX));
+    let all = Toolset::new(caller.world.options.tools.iter().chain(remote).cloned());
+    let defined = all.scoped(&definition.tools).capable(&definition.capabilities);
     // Its memory is its own: nobody above has it, and nobody above lacks it.
     let remembers = |name: &str| definition.memory.is_some() && name.starts_with("Memory");
     let names = defined.names().into_iter();
     // Asking people for more is no more.
     let asks = |name: &str| name == "RequestPermission" && asks_for(definition, name);
     let names = names.filter(|name| own_rights || held.contains(name) || remembers(name) || asks(name));
-    names.map(str::to_owned).collect()
+    // So are the servers it brings along. Which tools they have is not known before they are asked.
+    let more = if own_rights {
+        remote::own(&caller.world.options.servers, definition)
+    } else {
+        remote::brought(definition, &caller.kit.definition)
+    };
+    names.map(str::to_owned).chain(more).collect()
 }
 
 /// A peer works with rights of its own where somebody the user trusts has named it.

@@ -119,8 +119,13 @@ fn normalised(tools: &Toolset, name: &str, input: Value) -> Result<(Arc<dyn Tool
 /// What the runtime does before a call: links followed once, and judged where they lead.
 fn judged(tool: &dyn Tool, input: &Value, context: &ToolContext, policy: &Policy) -> (Reach, Verdict) {
     let (name, subject) = (tool.spec().name.as_str(), tool.subject(input));
-    let judged =
-        Judged { tool: name, subject: subject.as_deref(), effect: tool.effect(input), cwd: &context.cwd };
+    let judged = Judged {
+        tool: name,
+        subject: subject.as_deref(),
+        input: Some(input),
+        effect: tool.effect(input),
+        cwd: &context.cwd,
+    };
     let reach = policy.reach(&judged);
     let verdict = policy.judge_at(&judged, reach.pinned());
     (reach, verdict)

@@ -12,6 +12,7 @@ mod changing;
 mod commands;
 mod denied;
 mod desk;
+mod mcp;
 mod mistakes;
 mod notebooks;
 mod paths;

@@ -28,10 +28,6 @@ impl Filling<'_> {
             }
             Value::Text { .. } => self.wrong(entry, "a map of servers"),
         }
-        if !servers.is_empty() {
-            let what = self.placed(format!("`{}`: servers are not started yet", entry.key));
-            self.complaints.warning("W0102", Some(entry.at), what, "the agent works without their tools");
-        }
         self.definition.mcp_servers = servers;
     }
 
@@ -45,8 +41,13 @@ impl Filling<'_> {
                 "args" => server.args = self.each(field),
                 "env" => server.env = self.pairs(field),
                 "headers" => server.headers = self.pairs(field),
+                "cwd" => server.cwd = self.expanded(&field.node).map(Into::into),
+                "trust_hints" | "trustHints" => server.trust_hints = self.flag(field).unwrap_or_default(),
                 "enabled" => server.enabled = self.flag(field).unwrap_or(true),
                 "timeout" | "timeout_secs" => server.timeout_secs = self.count(field).map(u64::from),
+                "type" if matches!(field.node.text(), Some("sse" | "ws")) => {
+                    self.wrong(field, "a server of the kind `stdio` or `http`");
+                }
                 // What kind it is can be seen from whether it has a command or a URL.
                 "type" | "name" => {}
                 _ => self.not_yet(field),

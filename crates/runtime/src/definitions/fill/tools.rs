@@ -48,7 +48,7 @@ impl Filling<'_> {
             return Some(known.to_owned());
         }
         if written.contains(['*', '?', '[', '{']) {
-            if written != "*" && !self.knowledge.matches_any(written) {
+            if written != "*" && !is_remote(written) && !self.knowledge.matches_any(written) {
                 let what = self.placed(format!("`{written}` matches no tool"));
                 self.complaints.warning(
                     "W0103",
@@ -59,7 +59,11 @@ impl Filling<'_> {
             }
             return Some(written.to_owned());
         }
-        if written.starts_with("mcp__") || names::canonical(written).is_some() {
+        // Which tools servers have is not known before they are asked.
+        if is_remote(written) {
+            return Some(written.to_owned());
+        }
+        if names::canonical(written).is_some() {
             let what = self.placed(format!("tool `{written}` is not available here"));
             self.complaints.warning("W0112", Some(node.at), what, "the agent works without it");
             return Some(names::canonical(written).unwrap_or(written).to_owned());
@@ -121,4 +125,9 @@ impl Filling<'_> {
             self.complaints.warning("W0112", Some(node.at), what, &help);
         }
     }
+}
+
+/// Whether this names tools of servers.
+fn is_remote(written: &str) -> bool {
+    written.to_lowercase().starts_with(rooftree_tools::mcp::PREFIX)
 }

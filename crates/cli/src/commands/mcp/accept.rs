@@ -1,0 +1,47 @@
+//! Takes a server's tools as they are now for what they should be, and shows what was different.
+
+use clap::Args;
+use rooftree_protocol::Problem;
+
+use super::{gathered, look::unusable};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    output,
+    terminal::{clean::clean, wording::counted},
+};
+
+/// Options of `mcp accept`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Which server
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does it.
+pub async fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let name = &arguments.name;
+    let gathered = gathered(environment)?;
+    let known = gathered.named(name)?;
+    let servers = gathered.servers(environment);
+    let accepted = servers.accept(name, &known.server).await;
+    servers.close().await;
+    let changes = accepted.map_err(|error| unusable(name, &error))?;
+    if arguments.json {
+        output::print(&output::json_page(&changes)?)?;
+        return Ok(Exit::DONE);
+    }
+    for change in &changes {
+        output::print(&format!("{}\n", clean(&change.diff)))?;
+    }
+    let words = match changes.len() {
+        0 => format!("`{name}` has the tools it had; nothing was to be accepted"),
+        count => format!("`{name}`: {} accepted", counted(count as u64, "changed tool")),
+    };
+    output::mention(environment, &words);
+    Ok(Exit::DONE)
+}

@@ -1,0 +1,118 @@
+//! Sets a server up, for the user or for the project.
+
+use clap::Args;
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_tools::mcp::Found;
+use serde_json::{Map, Value, json};
+
+use super::written;
+use crate::{
+    environment::{Environment, variable},
+    exit::Exit,
+    household, output,
+    servers::user_file,
+    wording::place,
+};
+
+/// Options of `mcp add`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// What to call it
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Its address, for a server elsewhere
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    url: Option<String>,
+    /// A header to send along, e.g. 'Authorization: Bearer ${TOKEN}'; may be repeated
+    #[arg(long, value_name = "NAME: VALUE", requires = "url")]
+    header: Vec<String>,
+    /// A variable for its environment, e.g. 'TOKEN=${TOKEN}'; may be repeated
+    #[arg(short, long, value_name = "NAME=VALUE", conflicts_with = "url")]
+    env: Vec<String>,
+    /// Seconds a call may take
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..1_000))]
+    timeout: Option<u64>,
+    /// Believe it when it says that a tool only looks
+    #[arg(long)]
+    trust_hints: bool,
+    /// Write it into the project's .mcp.json, for everybody who works on it
+    #[arg(long)]
+    project: bool,
+    /// Replace one of the same name
+    #[arg(long)]
+    force: bool,
+    /// The program and its arguments, after --
+    #[arg(value_name = "COMMAND", last = true)]
+    command: Vec<String>,
+}
+
+/// Does it. Variables are written as they are typed, and replaced when the server is started.
+pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let name = &arguments.name;
+    let server = server(arguments)?;
+    let found = Found::of(&Map::from_iter([(name.clone(), server.clone())]), &variable);
+    if !found.servers.contains_key(name) {
+        return Err(wrong(found.remarks.join("\n")));
+    }
+    found.remarks.iter().for_each(|remark| output::mention(environment, remark));
+    let path = match household::places(environment).root().filter(|_| arguments.project) {
+        Some(root) => root.join(".mcp.json"),
+        None => user_file(environment),
+    };
+    let is_new = written::change(&path, |servers| {
+        let is_new = arguments.force || !servers.contains_key(name);
+        if is_new {
+            servers.insert(name.clone(), server);
+        }
+        is_new
+    })?;
+    if !is_new {
+        return Err(
+            wrong(format!("{} has a server `{name}` already", place(&path))).fix("--force replaces it")
+        );
+    }
+    output::mention(
+        environment,
+        &format!("`{name}` is set up in {}; try it: rooftree mcp test {name}", place(&path)),
+    );
+    Ok(Exit::DONE)
+}
+
+fn server(arguments: &Arguments) -> Result<Value, Problem> {
+    let mut server = match (&arguments.url, arguments.command.split_first()) {
+        (Some(url), _) => json!({ "type": "http", "url": url }),
+        (None, Some((command, args))) => json!({ "command": command, "args": args }),
+        (None, None) => {
+            let example =
+                format!("rooftree mcp add {} -- npx -y @modelcontextprotocol/server-memory", arguments.name);
+            return Err(wrong("there is neither a program nor an address").fix(example));
+        }
+    };
+    let headers = pairs(&arguments.header, ':')?;
+    let variables = pairs(&arguments.env, '=')?;
+    for (field, value) in [("headers", headers), ("env", variables)] {
+        if let Some(entries) = server.as_object_mut().filter(|_| !value.is_empty()) {
+            entries.insert(field.to_owned(), Value::Object(value));
+        }
+    }
+    if let Some(entries) = server.as_object_mut() {
+        entries.extend(arguments.timeout.map(|seconds| ("timeout".to_owned(), json!(seconds))));
+        entries.extend(arguments.trust_hints.then(|| ("trustHints".to_owned(), json!(true))));
+    }
+    Ok(server)
+}
+
+fn pairs(written: &[String], between: char) -> Result<Map<String, Value>, Problem> {
+    let pair = |text: &String| {
+        let (name, value) = text.split_once(between).ok_or_else(|| {
+            let name = text.split_whitespace().next().unwrap_or_default();
+            wrong(format!("`{name}` has no `{between}` between name and value"))
+        })?;
+        Ok((name.trim().to_owned(), Value::String(value.trim().to_owned())))
+    };
+    written.iter().map(pair).collect()
+}
+
+fn wrong(what: impl Into<String>) -> Problem {
+    Problem::new(ErrorCode::InvalidArguments, what)
+}

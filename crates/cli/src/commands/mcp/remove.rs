@@ -1,0 +1,32 @@
+//! Forgets a server that was set up here.
+
+use clap::Args;
+use rooftree_protocol::{ErrorCode, Problem};
+
+use super::{gathered, written};
+use crate::{environment::Environment, exit::Exit, output, wording::place};
+
+/// Options of `mcp rm`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Which server
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+/// Does it, in the file the server is written in.
+pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let name = &arguments.name;
+    let gathered = gathered(environment)?;
+    let path = &gathered.named(name)?.place;
+    if path == &environment.settings {
+        return Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("`{name}` is written in {}", place(path)),
+        )
+        .fix(format!("remove [mcp.servers.{name}] there")));
+    }
+    written::change(path, |servers| servers.remove(name))?;
+    output::mention(environment, &format!("`{name}` is no longer in {}", place(path)));
+    Ok(Exit::DONE)
+}

@@ -1,0 +1,167 @@
+//! `rooftree mcp …`, and runs with tools of servers.
+
+use std::{fs, path::Path, time::Duration};
+
+use serde_json::{Value, json};
+
+use crate::{run::desk::Desk, sessions::house::House};
+
+const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/mcp/server.py");
+
+/// A script whose model calls one tool and repeats what came of it.
+fn calling(tool: &str, input: &str) -> String {
+    format!(
+        "[[reply]]\n[[reply.call]]\ntool = \"{tool}\"\ninput = {input}\n\n[[reply]]\ntext = \"{{{{ results[0].text }}}}\"\n"
+    )
+}
+
+fn config(options: &[&str]) -> String {
+    let args: Vec<&str> = [SERVER].into_iter().chain(options.iter().copied()).collect();
+    json!({"mcpServers": {"one": {"command": "python3", "args": args}}}).to_string()
+}
+
+#[test]
+fn a_server_is_set_up_looked_at_and_forgotten() {
+    let house = House::new();
+    house
+        .rooftree(&[
+            "mcp",
+            "add",
+            "one",
+            "--env",
+            "SERVER_API_KEY=${KEY:-sk-hidden-away}",
+            "--",
+            "python3",
+            SERVER,
+        ])
+        .well();
+    let again = house.rooftree(&["mcp", "add", "one", "--url", "https://a.test/mcp"]).ended(2);
+    assert!(again.contains("already") && again.contains("--force"), "{again}");
+    let rows = house.rooftree(&["mcp", "list", "--json"]).json();
+    let row = &rows[0];
+    assert_eq!(
+        (&row["name"], &row["status"], &row["tools"]),
+        (&json!("one"), &json!("ready"), &json!(15)),
+        "{row}"
+    );
+    assert_eq!((&row["about"], &row["protocol"]), (&json!("test-server 1.2.3"), &json!("2025-11-25")));
+    assert!(
+        row["place"].as_str().unwrap().ends_with("mcp.json") && !row.to_string().contains("hidden-away"),
+        "{row}"
+    );
+    assert_eq!(house.rooftree(&["mcp", "list", "--offline", "--json"]).json()[0]["status"], Value::Null);
+    let said = house.rooftree(&["mcp", "test", "one"]).well();
+    assert_eq!(said, "one is ready: test-server 1.2.3, protocol 2025-11-25, 15 tools\n");
+    let tools = house.rooftree(&["mcp", "tools", "one", "--json"]).json();
+    assert_eq!((&tools[0]["name"], &tools[0]["effect"]), (&json!("mcp__one__echo"), &json!("remote_action")));
+    house.rooftree(&["mcp", "rm", "one"]).well();
+    let gone = house.rooftree(&["mcp", "test", "one"]).ended(2);
+    assert!(gone.contains("there is no MCP server `one`") && gone.contains("rooftree mcp add one"), "{gone}");
+}
+
+#[test]
+fn what_is_wrong_with_a_server_is_said_with_a_way_out() {
+    let house = House::new();
+    for (arguments, words) in [
+        (&["mcp", "add", "x"][..], "neither a program nor an address"),
+        (&["mcp", "add", "x", "--env", "A", "--", "y"], "no `=`"),
+        (&["mcp", "add", "x", "--url", "ws://a.test", "--header", "A"], "no `:`"),
+    ] {
+        let said = house.rooftree(arguments).ended(2);
+        assert!(said.contains(words), "{said}");
+    }
+    fs::write(house.path().join("config.toml"), "[mcp.servers.broken]\ncommand = 'no-such-program'\n")
+        .unwrap();
+    let failed = house.rooftree(&["mcp", "test", "broken"]);
+    assert!(failed.code != 0 && failed.err.contains("no-such-program"), "{failed:?}");
+    let kept = house.rooftree(&["mcp", "rm", "broken"]).ended(2);
+    assert!(kept.contains("remove [mcp.servers.broken] there"), "{kept}");
+    let listed = house.rooftree(&["mcp", "list", "--json"]).json();
+    assert_eq!(listed[0]["status"], "failed");
+}
+
+#[test]
+fn a_changed_tool_is_not_used_until_it_is_accepted() {
+    let house = House::new();
+    let copy = house.path().join("server.py");
+    fs::copy(SERVER, &copy).unwrap();
+    house.rooftree(&["mcp", "add", "one", "--", "python3", &copy.display().to_string()]).well();
+    house.rooftree(&["mcp", "test", "one"]).well();
+    let changed = fs::read_to_string(SERVER).unwrap().replace("Fails.", "Fails. Then sends your keys away.");
+    fs::write(&copy, changed).unwrap();
+    let said = house.rooftree(&["mcp", "test", "one"]);
+    assert!(
+        said.out.contains("14 tools") && said.err.contains("+Fails. Then sends your keys away."),
+        "{said:?}"
+    );
+    let accepted = house.rooftree(&["mcp", "accept", "one"]);
+    assert!(
+        accepted.out.contains("+Fails. Then") && accepted.err.contains("1 changed tool accepted"),
+        "{accepted:?}"
+    );
+    assert!(house.rooftree(&["mcp", "test", "one"]).well().contains("15 tools"));
+}
+
+#[test]
+fn a_run_uses_tools_of_servers_that_were_typed_and_asks_about_them() {
+    let desk = Desk::new(&calling("mcp__one__echo", "{ text = \"from afar\" }"));
+    let config = config(&[]);
+    assert_eq!(desk.run(&["--mcp-config", &config, "--allow", "mcp__one", "go"]).well(), "from afar\n");
+    let denied = desk.run(&["--mcp-config", &config, "go"]);
+    assert!(denied.out.contains("nobody can be asked"), "{denied:?}");
+    let refused =
+        desk.run(&["--mcp-config", &config, "--permission-mode", "bypass", "--deny", "mcp__one", "go"]);
+    assert!(refused.out.contains("deny rule"), "{refused:?}");
+    let wrong = desk.run(&["--mcp-config", "missing.json", "go"]).ended(2);
+    assert!(wrong.contains("missing.json sets up no MCP servers"), "{wrong}");
+}
+
+#[test]
+fn a_projects_servers_are_started_only_if_its_folder_is_trusted() {
+    let desk = Desk::new(&calling("mcp__one__echo", "{ text = \"from the project\" }"));
+    let place = desk.house.path().join("pids");
+    fs::create_dir(&place).unwrap();
+    desk.write(".mcp.json", config(&["--pids", &place.display().to_string()]));
+    let untrusted = desk.run(&["--allow", "mcp__one", "go"]);
+    assert!(untrusted.err.contains("not trusted") && untrusted.err.contains(".mcp.json"), "{untrusted:?}");
+    assert!(untrusted.out.contains("tool_not_found"), "{untrusted:?}");
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "nothing of an untrusted folder is started");
+    assert_eq!(desk.run(&["--trust", "--allow", "mcp__one", "go"]).well(), "from the project\n");
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 1);
+    until_gone(&place);
+}
+
+#[test]
+fn no_server_outlives_a_run_that_is_killed() {
+    let desk = Desk::new(&calling("mcp__one__never", "{}"));
+    let place = desk.house.path().join("pids");
+    fs::create_dir(&place).unwrap();
+    let config = config(&["--stubborn", "--pids", &place.display().to_string()]);
+    let mut run = desk.watch(&["--mcp-config", &config, "--allow", "mcp__one", "go"]);
+    run.until("tool.started");
+    assert_eq!(living(&place), 1, "the server works");
+    run.child.kill().unwrap();
+    run.child.wait().unwrap();
+    until_gone(&place);
+}
+
+/// How many of the servers that wrote down their numbers are alive.
+fn living(place: &Path) -> usize {
+    let names = fs::read_dir(place).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
+    let is_alive = |name: &String| {
+        let status =
+            fs::read_to_string(format!("/proc/{}/stat", name.trim_end_matches(".pid"))).unwrap_or_default();
+        // What is dead and not yet buried does nothing any more.
+        status
+            .rsplit(')')
+            .next()
+            .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with(['Z', 'X']))
+    };
+    names.filter(is_alive).count()
+}
+
+fn until_gone(place: &Path) {
+    while living(place) > 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

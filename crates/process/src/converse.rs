@@ -1,0 +1,44 @@
+//! Starts a program to talk with: it reads what is written to it as it is written, and is heard as it speaks.
+//!
+//! What it says on its standard error is the output of its [`Process`], so that somebody reads that
+//! too: a program whose complaints nobody hears stands still at a full pipe.
+
+use std::{io, sync::Arc};
+
+use tokio::net::unix::pipe;
+
+use crate::{
+    Error, Input, Process, Spawn,
+    launch::{begin, failed, outlet},
+    plan::Outlets,
+    spawn::backend,
+};
+
+/// A program that is talked with.
+#[derive(Debug)]
+pub struct Conversation {
+    /// The program; what it writes to its standard error is its output. Dropping it kills it.
+    pub process: Process,
+    /// What it reads. Dropping it ends its standard input.
+    pub input: pipe::Sender,
+    /// What it writes to its standard output.
+    pub output: pipe::Receiver,
+}
+
+/// Starts a program as [`crate::spawn`] does, with its input and output left open. What the request
+/// says about its input is not used.
+pub async fn converse(mut spawn: Spawn) -> Result<Conversation, Error> {
+    let (input, reader) = inlet().map_err(|source| failed(&spawn, source))?;
+    spawn.input = Input::From(Arc::new(reader));
+    let (output, writer) = outlet(&spawn)?;
+    let (heard, errors) = outlet(&spawn)?;
+    let backend = backend(&spawn).await?;
+    let process = begin(&spawn, backend, heard, Outlets { output: writer, errors }).await?;
+    Ok(Conversation { process, input, output })
+}
+
+/// A pipe into the program: our end and its end.
+fn inlet() -> io::Result<(pipe::Sender, std::os::fd::OwnedFd)> {
+    let (reader, writer) = io::pipe()?;
+    Ok((pipe::Sender::from_owned_fd(writer.into())?, reader.into()))
+}

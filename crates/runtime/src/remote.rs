@@ -1,0 +1,103 @@
+//! Whose servers an agent has tools from: its own, those of whoever is above, or those everybody has.
+//!
+//! A mandate holds names of tools and nothing else, so that no address and no secret of a server gets
+//! into the journal. What a name stands for is looked up again where it is needed.
+
+use std::collections::BTreeMap;
+
+use rooftree_protocol::{AgentDefinition, Mandate, McpServer};
+use rooftree_tools::mcp::{Notice, PREFIX, Servers, beginning, may_name};
+
+use crate::Definitions;
+
+/// The servers an agent may use, and what people should know about them.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    pub(crate) servers: BTreeMap<String, McpServer>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// Only those it may use at least one tool of: the others are not started for it.
+pub(crate) fn wanted(
+    servers: &Servers,
+    definitions: &Definitions,
+    definition: &AgentDefinition,
+    mandate: Option<&Mandate>,
+) -> Wanted {
+    let is_mandated = mandate.is_none_or(|mandate| mandate.tools.iter().any(|tool| tool.starts_with(PREFIX)));
+    let has_some = !servers.configured().is_empty() || !definition.mcp_servers.is_empty();
+    if !is_mandated || (mandate.is_none() && !has_some) {
+        return Wanted::default();
+    }
+    let mut wanted = Wanted::default();
+    for above in mandate.iter().flat_map(|mandate| &mandate.above) {
+        if let Ok(above) = definitions.find(&above.agent) {
+            wanted.add(servers, &above);
+        }
+    }
+    wanted.notices.clear();
+    wanted.add(servers, definition);
+    wanted.servers.retain(|name, _| is_usable(name, definition, mandate));
+    wanted
+}
+
+impl Wanted {
+    /// An agent that names servers has those, and nobody else's.
+    fn add(&mut self, servers: &Servers, definition: &AgentDefinition) {
+        if definition.mcp_servers.is_empty() {
+            self.servers.extend(servers.configured().clone());
+        }
+        for (name, own) in &definition.mcp_servers {
+            match servers.configured().get(name) {
+                _ if !own.is_reference() => drop(self.servers.insert(name.clone(), own.clone())),
+                Some(configured) => drop(self.servers.insert(name.clone(), configured.clone())),
+                None => self.notices.push(Notice {
+                    code: "mcp_unknown",
+                    message: format!(
+                        "agent `{}` names the MCP server `{name}`, which is not set up",
+                        definition.name
+                    ),
+                    hint: Some(format!("rooftree mcp add {name} -- COMMAND")),
+                }),
+            }
+        }
+    }
+}
+
+/// What an agent may use because its own definition says so, as entries of a list of tools.
+pub(crate) fn brought(definition: &AgentDefinition, asker: &AgentDefinition) -> Vec<String> {
+    let names = definition.mcp_servers.keys();
+    // What whoever asks must not touch, nobody touches for it.
+    names.filter(|name| !is_denied(name, asker)).map(|name| entry(name)).collect()
+}
+
+/// What an agent may use that works with rights of its own.
+pub(crate) fn own(servers: &Servers, definition: &AgentDefinition) -> Vec<String> {
+    let mut own = Wanted::default();
+    own.add(servers, definition);
+    own.servers.keys().map(|name| entry(name)).collect()
+}
+
+/// All tools of a server, as an entry of a list of tools.
+fn entry(server: &str) -> String {
+    format!("{}*", beginning(server))
+}
+
+fn is_usable(name: &str, definition: &AgentDefinition, mandate: Option<&Mandate>) -> bool {
+    let listed = |list: &[String]| list.iter().any(|entry| may_name(entry, name));
+    definition.tools.allow.as_deref().is_none_or(listed)
+        && mandate.is_none_or(|mandate| listed(&mandate.tools))
+        && !is_denied(name, definition)
+}
+
+/// Whether all tools of a server are taken away.
+fn is_denied(name: &str, definition: &AgentDefinition) -> bool {
+    let beginning = beginning(name).to_lowercase();
+    let all = [
+        "*".to_owned(),
+        format!("{PREFIX}*"),
+        format!("{beginning}*"),
+        beginning.trim_end_matches('_').to_owned(),
+    ];
+    definition.tools.deny.iter().any(|entry| all.contains(&entry.to_lowercase()))
+}

@@ -1,0 +1,227 @@
+//! Tools of servers in the hands of agents: who has which, what is kept, what is shared.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use rooftree_process::{Identity, is_alive};
+use rooftree_protocol::{AgentDefinition, EventBody, McpServer, PermissionMode, RunStatus, Scope};
+use rooftree_providers::scripted::{Call, Entry, call, say};
+use rooftree_testkit::{House, Plan};
+use rooftree_tools::{
+    Toolset,
+    mcp::{Servers, Setup},
+};
+use serde_json::json;
+
+/// The test server, which writes its number into a directory.
+fn server(place: &Path, secret: &str) -> McpServer {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/mcp/server.py");
+    McpServer {
+        command: Some("python3".into()),
+        args: [script, "--pids", &place.display().to_string()].map(str::to_owned).to_vec(),
+        env: [("SERVER_API_KEY".to_owned(), secret.to_owned())].into(),
+        ..McpServer::default()
+    }
+}
+
+/// A house whose servers are set up for everybody.
+fn plan(entries: impl IntoIterator<Item = Entry>, servers: &[(&str, McpServer)]) -> Plan {
+    let mut plan = Plan::new(entries).delegating(Toolset::default()).agent(agent("helper"));
+    let configured = servers.iter().map(|(name, server)| ((*name).to_owned(), server.clone())).collect();
+    plan.servers = Servers::new(Setup { configured, ..Setup::default() });
+    plan
+}
+
+fn agent(name: &str) -> AgentDefinition {
+    AgentDefinition { description: format!("The {name}."), ..AgentDefinition::new(name) }
+}
+
+fn task(agent: &str, prompt: &str) -> Call {
+    call("Task", json!({"subagent_type": agent, "prompt": prompt}))
+}
+
+/// The tools of servers that an agent was told of.
+fn told(house: &House, agent: &str) -> Vec<String> {
+    let asked = house.model.requests().into_iter().find(|request| &*request.agent == agent).unwrap();
+    let names = asked.tools.iter().map(|tool| tool.name.clone());
+    names.filter(|name| name.starts_with("mcp__")).collect()
+}
+
+fn processes(place: &Path) -> Vec<Identity> {
+    let names = fs::read_dir(place).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
+    let pids = names.filter_map(|name| name.strip_suffix(".pid")?.parse().ok());
+    pids.filter_map(Identity::of).filter(|process| is_alive(*process)).collect()
+}
+
+#[tokio::test]
+async fn a_tool_of_a_server_is_used_like_any_other_and_no_secret_is_kept() {
+    let place = tempfile::tempdir().unwrap();
+    let secret = "sk-canary-of-the-server";
+    let house = plan(
+        [
+            say("").calls([call("mcp__one__echo", json!({"text": "hello"}))]),
+            say("").calls([call("one__environment", json!({}))]),
+            say("").calls([call("mcp__one__crash", json!({}))]),
+            say("{{ results[0].text }}"),
+        ],
+        &[("one", server(place.path(), secret))],
+    )
+    .build();
+    assert_eq!(processes(place.path()), [], "nothing runs before somebody works");
+    let session = house.post("go").await;
+    let end = house.finished(&session).await;
+    assert_eq!(end.status, RunStatus::Completed);
+    assert!(end.text.contains("Nobody knows whether the call took effect"), "{}", end.text);
+    let story = house.story(&session).await;
+    assert!(story.contains("mcp__one__echo"), "{story}");
+    let journal = serde_json::to_string(&house.events(&session).await).unwrap();
+    assert!(journal.contains("SERVER_API_KEY=[SERVER_API_KEY]") && !journal.contains(secret), "{journal}");
+    let directory = house.path().to_owned();
+    for file in fs::read_dir(&directory).unwrap().flatten().filter(|file| file.path().is_file()) {
+        let bytes = fs::read(file.path()).unwrap();
+        let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        assert!(!found, "{} holds the secret", file.path().display());
+    }
+    house.close().await;
+    assert_eq!(processes(place.path()), [], "nothing is left");
+}
+
+#[tokio::test]
+async fn fifty_children_share_three_processes_and_none_is_left() {
+    let place = tempfile::tempdir().unwrap();
+    let servers = ["a", "b", "c"].map(|name| (name, server(place.path(), &format!("secret-of-{name}"))));
+    let round =
+        || say("").agent("lead").calls((0..10).map(|number| task("helper", &format!("number {number}"))));
+    let calls = ["a", "b", "c"].map(|name| call(format!("mcp__{name}__pid"), json!({})));
+    let house = plan(
+        [
+            round(),
+            round(),
+            round(),
+            round(),
+            round(),
+            say("done").agent("lead"),
+            say("").agent("helper").calls(calls),
+            say("{% for result in results %}{{ result.text }} {% endfor %}").agent("helper"),
+        ],
+        &servers,
+    )
+    .build();
+    let session = house.post("go").await;
+    let end = house.finished(&session).await;
+    assert_eq!(end.text, "done");
+    let children = house.children(&session).await;
+    assert_eq!(children.len(), 50);
+    let mut seen = BTreeSet::new();
+    for child in &children {
+        let text = house.finished(&child.id).await.text;
+        assert_eq!(text.split_whitespace().count(), 3, "{text}");
+        seen.extend(text.split_whitespace().map(str::to_owned));
+    }
+    assert_eq!(seen.len(), 3, "{seen:?}");
+    assert_eq!(processes(place.path()).len(), 3);
+    house.close().await;
+    assert_eq!(processes(place.path()), []);
+}
+
+#[tokio::test]
+async fn a_child_has_what_its_parent_has_narrowed_by_its_own_list_and_the_servers_it_brings_along() {
+    let place = tempfile::tempdir().unwrap();
+    let scoped = |name: &str, tools: Scope| AgentDefinition { tools, ..agent(name) };
+    let lead = scoped("lead", Scope { allow: None, deny: vec!["mcp__one__crash".into(), "mcp__two".into()] });
+    let echo = scoped("echo", Scope::only(["mcp__one__echo", "mcp__one__crash", "mcp__two__echo"]));
+    let none = scoped("none", Scope { allow: None, deny: vec!["mcp__*".into()] });
+    let mut own = scoped("own", Scope::only(["mcp__mine__look", "mcp__two__look"]));
+    own.mcp_servers.insert("mine".into(), server(place.path(), "secret-of-mine"));
+    own.mcp_servers.insert("two".into(), McpServer::default());
+    let agents = ["echo", "none", "own", "helper"];
+    let mut script: Vec<Entry> = vec![
+        say("").agent("lead").calls(agents.map(|name| task(name, "x"))),
+        say("done").agent("lead"),
+        say("").agent("echo").calls([call("one__pid", json!({})), call("MCP__ONE__CRASH", json!({}))]),
+    ];
+    script.extend(agents.map(|name| say("ok").agent(name)));
+    let house = plan(
+        script,
+        &[("one", server(place.path(), "secret-of-one")), ("two", server(place.path(), "secret-of-two"))],
+    )
+    .agent(lead)
+    .agent(echo)
+    .agent(none)
+    .agent(own)
+    .build();
+    let session = house.post("go").await;
+    house.finished(&session).await;
+    let leads = told(&house, "lead");
+    assert!(
+        leads.contains(&"mcp__one__echo".into())
+            && !leads.iter().any(|name| name.contains("crash") || name.contains("two")),
+        "{leads:?}"
+    );
+    assert_eq!(told(&house, "echo"), ["mcp__one__echo"], "not more than its parent");
+    assert_eq!(told(&house, "none"), [""; 0]);
+    assert_eq!(
+        told(&house, "own"),
+        ["mcp__mine__look"],
+        "what its parent must not touch it cannot bring along"
+    );
+    assert_eq!(told(&house, "helper"), leads, "what is not said comes from the parent");
+    let children = house.children(&session).await;
+    let echo = children.iter().find(|child| child.agent == "echo").unwrap();
+    let story = house.story(&echo.id).await;
+    assert_eq!(
+        story.matches("failed: tool_not_").count(),
+        2,
+        "checked at the call, under every name: {story}"
+    );
+    let mandates = serde_json::to_string(&house.events(&echo.id).await).unwrap();
+    assert!(
+        !mandates.contains("secret-of") && !mandates.contains("server.py"),
+        "names and nothing else: {mandates}"
+    );
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_fails_is_a_notice_and_the_run_goes_on_without_it() {
+    let place = tempfile::tempdir().unwrap();
+    let missing = McpServer { command: Some("no-such-program".into()), ..McpServer::default() };
+    let lead = AgentDefinition {
+        mcp_servers: [("broken".to_owned(), missing), ("nobody".to_owned(), McpServer::default())].into(),
+        ..agent("lead")
+    };
+    let house = plan([say("fine"), say("again")], &[("one", server(place.path(), "secret-of-one"))])
+        .agent(lead)
+        .build();
+    let session = house.post("go").await;
+    assert_eq!(house.finished(&session).await.text, "fine");
+    house.post_to(&session, "and again").await;
+    house.finished_runs(&session, 2).await;
+    let events = house.events(&session).await;
+    let notices: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::Notice { message, .. } => Some(message.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert!(notices.iter().any(|notice| notice.contains("`broken` cannot be used")), "{notices:?}");
+    assert!(notices.iter().any(|notice| notice.contains("`nobody`, which is not set up")), "{notices:?}");
+    assert_eq!(told(&house, "lead"), [""; 0], "an agent that names servers has those and no others");
+    assert_eq!(processes(place.path()), []);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn what_a_server_does_is_asked_about_and_denied_where_nobody_can_answer() {
+    let place = tempfile::tempdir().unwrap();
+    let mut plan = plan(
+        [say("").calls([call("mcp__one__look", json!({}))]), say("{{ results[0].text }}")],
+        &[("one", server(place.path(), "secret-of-one"))],
+    );
+    plan.policy.mode = PermissionMode::Auto;
+    let house = plan.build();
+    let session = house.post("go").await;
+    let text = house.finished(&session).await.text;
+    assert!(text.contains("nobody can be asked") && text.contains("acts on something elsewhere"), "{text}");
+    house.close().await;
+}

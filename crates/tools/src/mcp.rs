@@ -1,0 +1,44 @@
+//! Tools that live in other programs: servers that speak the Model Context Protocol.
+//!
+//! [`Servers`] is what a runtime has: the configured servers, and one connection for each distinct
+//! configuration, shared by all agents. What it gives an agent are tools like any other; that they
+//! are elsewhere shows only in their names. Everything a server says is data: it is bounded, cleaned
+//! and never believed.
+
+mod bounded;
+mod client;
+mod connection;
+mod content;
+mod elicit;
+mod error;
+mod expand;
+mod file;
+mod hello;
+mod http;
+mod https;
+mod identity;
+mod login;
+mod names;
+mod offer;
+mod pins;
+mod private_file;
+mod program;
+mod remote_tool;
+mod schema;
+mod secrets;
+mod servers;
+mod slot;
+mod tokens;
+mod untrusted;
+
+pub use connection::About;
+pub use elicit::{Elicit, Elicitation, Elicited};
+pub use error::Error;
+pub use expand::expand;
+pub use file::{Found, read};
+pub use login::Login;
+pub use names::{PREFIX, beginning, may_name};
+pub use offer::Notice;
+pub use pins::{Change, Pins};
+pub use servers::{Inspection, Offered, Servers, Setup};
+pub use slot::{Lease, Status};

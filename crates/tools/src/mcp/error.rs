@@ -1,0 +1,43 @@
+//! What can go wrong with a server, told apart by what somebody can do about it.
+
+use std::time::Duration;
+
+/// Something went wrong with a server. The words do not name it; whoever tells them does.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Its configuration makes no sense.
+    #[error("it is not set up right: {0}")]
+    Misconfigured(String),
+    /// Its program does not start, or its address cannot be reached.
+    #[error("it cannot be reached: {0}")]
+    Unreachable(String),
+    /// It was started and did not say hello in time.
+    #[error("it did not get ready within {} s", .0.as_secs())]
+    NotReady(Duration),
+    /// It wants to know who asks.
+    #[error("it wants you to log in")]
+    Unauthorized,
+    /// It failed a moment ago and is left alone for a while.
+    #[error("it is not running: {why}; it is tried again in {seconds} s")]
+    Resting {
+        /// How it failed.
+        why: String,
+        /// How long it is still left alone.
+        seconds: u64,
+    },
+    /// It did not answer in time, and was told to stop.
+    #[error("it did not answer within {} s, and was told to stop", .0.as_secs())]
+    NoAnswer(Duration),
+    /// It went away in the middle of something.
+    #[error("it went away: {0}")]
+    Gone(String),
+    /// It answered that it will not.
+    #[error("{0}")]
+    Refused(String),
+    /// Whoever asked does not want to know any more.
+    #[error("cancelled")]
+    Cancelled,
+    /// What is remembered about its tools cannot be read or written.
+    #[error("{0}")]
+    Pins(String),
+}

@@ -1,0 +1,131 @@
+//! What a server lists, as tools for an agent: bounded, cleaned, named, and compared with what they were.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use rmcp::model::Tool as Listing;
+use rooftree_protocol::ToolSpec;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    Change, Error, Pins,
+    connection::{Listed, MOST_TOOLS},
+    identity::remembered_as,
+    names,
+    remote_tool::{RemoteTool, effect},
+    slot::Slot,
+    untrusted::{DESCRIPTION, cleaned, cleaned_schema},
+};
+use crate::Tool;
+
+/// How long a call may take if nobody says otherwise.
+const CALL: Duration = Duration::from_secs(120);
+
+/// Something about a server that people should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// A short name for it: `mcp_failed`, `mcp_changed`, `mcp_left_out`.
+    pub code: &'static str,
+    /// What it is.
+    pub message: String,
+    /// What can be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Notice {
+    /// A server that cannot be used.
+    pub(super) fn failed(server: &str, error: &Error) -> Self {
+        let hint = match error {
+            Error::Unauthorized => format!("rooftree mcp login {server}"),
+            _ => format!("rooftree mcp test {server}"),
+        };
+        let message = format!("MCP server `{server}` cannot be used: {error}");
+        Self { code: "mcp_failed", message, hint: Some(hint) }
+    }
+
+    fn left_out(server: &str, what: &str) -> Self {
+        Self { code: "mcp_left_out", message: format!("MCP server `{server}`: {what}"), hint: None }
+    }
+
+    fn changed(server: &str, change: &Change) -> Self {
+        let tool = cleaned(&change.tool, 100);
+        let what = match &change.renamed_from {
+            Some(old) => format!("`{tool}` was `{}` before", cleaned(old, 100)),
+            None => format!("`{tool}` is not what it was"),
+        };
+        let message = format!("MCP server `{server}`: its tool {what}, and is not used:\n{}", change.diff);
+        Self { code: "mcp_changed", message, hint: Some(format!("rooftree mcp accept {server}")) }
+    }
+}
+
+/// The tools of one server for one agent, and what people should know about them.
+pub(super) struct Wares {
+    pub(super) tools: Vec<Arc<dyn Tool>>,
+    pub(super) notices: Vec<Notice>,
+}
+
+/// Makes tools of what was listed.
+pub(super) fn wares(name: &str, slot: &Arc<Slot>, listed: &Listed, pins: &Pins) -> Result<Wares, Error> {
+    let mut notices = Vec::new();
+    if listed.has_more {
+        let words = format!(
+            "it has more tools than anybody can choose from; only the first {MOST_TOOLS} are looked at"
+        );
+        notices.push(Notice::left_out(name, &words));
+    }
+    let changes = pins.compare(&remembered_as(name, slot.server()), &listed.tools)?;
+    notices.extend(changes.iter().map(|change| Notice::changed(name, change)));
+    let shared = shared_names(name, &listed.tools);
+    let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+    for listing in &listed.tools {
+        if changes.iter().any(|change| change.tool == listing.name) {
+            continue;
+        }
+        let own = names::of_tool(name, &listing.name);
+        if shared.get(&own.to_lowercase()).is_some_and(|count| *count > 1) {
+            let words = format!("several tools would be called `{own}`; none of them is used");
+            notices.push(Notice::left_out(name, &words));
+            continue;
+        }
+        match tool(name, own, listing, slot) {
+            Some(tool) => tools.push(Arc::new(tool)),
+            None => {
+                let words =
+                    format!("the arguments of `{}` are too long to be told", cleaned(&listing.name, 100));
+                notices.push(Notice::left_out(name, &words));
+            }
+        }
+    }
+    notices.dedup();
+    Ok(Wares { tools, notices })
+}
+
+/// How many tools would have each name. Names are compared without case, as models use them.
+fn shared_names(server: &str, tools: &[Listing]) -> HashMap<String, usize> {
+    let mut counts = HashMap::new();
+    for tool in tools {
+        *counts.entry(names::of_tool(server, &tool.name).to_lowercase()).or_default() += 1;
+    }
+    counts
+}
+
+fn tool(server: &str, name: String, listing: &Listing, slot: &Arc<Slot>) -> Option<RemoteTool> {
+    let mut input_schema = cleaned_schema(&Value::Object(listing.input_schema.as_ref().clone()))?;
+    if let Some(schema) = input_schema.as_object_mut() {
+        schema.entry("type").or_insert_with(|| "object".into());
+    }
+    let words = listing.description.as_deref().or(listing.title.as_deref()).unwrap_or_default();
+    let description = cleaned(words, DESCRIPTION);
+    let description =
+        if description.is_empty() { format!("A tool of the MCP server `{server}`.") } else { description };
+    let config = slot.server();
+    Some(RemoteTool {
+        spec: ToolSpec { name, description, input_schema },
+        server: server.to_owned(),
+        name: listing.name.to_string(),
+        effect: effect(listing.annotations.as_ref(), config.trust_hints),
+        limit: config.timeout_secs.map_or(CALL, Duration::from_secs),
+        slot: slot.clone(),
+    })
+}

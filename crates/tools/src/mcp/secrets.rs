@@ -1,0 +1,63 @@
+//! Takes a server's secrets out of what it says: it may repeat what it was given.
+
+use rooftree_process::looks_secret;
+use rooftree_protocol::McpServer;
+
+/// Shorter values are words, not secrets; taking them out would only garble what is said.
+const SHORTEST: usize = 6;
+
+/// What a server was given in confidence, and what it was called.
+#[derive(Clone, Default)]
+pub(super) struct Secrets(Vec<(String, String)>);
+
+impl Secrets {
+    /// Every header, and the variables that are named like secrets.
+    pub(super) fn of(server: &McpServer) -> Self {
+        let headers = server.headers.iter().map(|(name, value)| (name, bare(value)));
+        let variables = server.env.iter().filter(|(name, _)| looks_secret(name));
+        let all = headers.chain(variables.map(|(name, value)| (name, value.as_str())));
+        let long = all.filter(|(_, value)| value.len() >= SHORTEST);
+        Self(long.map(|(name, value)| (name.clone(), value.to_owned())).collect())
+    }
+
+    /// The text with names in place of secrets.
+    pub(super) fn hidden_in(&self, text: String) -> String {
+        self.0.iter().fold(text, |text, (name, value)| {
+            if text.contains(value.as_str()) {
+                text.replace(value.as_str(), &format!("[{name}]"))
+            } else {
+                text
+            }
+        })
+    }
+}
+
+/// A header's value without the word for its kind.
+fn bare(value: &str) -> &str {
+    value
+        .split_once(' ')
+        .filter(|(kind, _)| ["bearer", "basic", "token"].contains(&kind.to_lowercase().as_str()))
+        .map_or(value, |(_, rest)| rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_cannot_repeat_its_secrets() {
+        let pairs = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let server = McpServer {
+            env: pairs(&[("API_TOKEN", "tok-123456"), ("MODE", "production")]),
+            headers: pairs(&[("Authorization", "Bearer abcdefgh")]),
+            ..McpServer::default()
+        };
+        let said = "token tok-123456 in production for abcdefgh".to_owned();
+        assert_eq!(
+            Secrets::of(&server).hidden_in(said),
+            "token [API_TOKEN] in production for [Authorization]"
+        );
+    }
+}

@@ -1,0 +1,224 @@
+//! All servers of one runtime: one connection per distinct configuration, shared by everybody who has it.
+//!
+//! Nothing is started until somebody who may use a server works. A server that fails is something to
+//! tell people, never a reason not to work.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::future::join_all;
+use rooftree_protocol::McpServer;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    Change, Elicit, Error, Lease, Notice, Pins, Status,
+    identity::{digest, fingerprint, remembered_as, settled},
+    offer::{Wares, wares},
+    slot::{Common, Slot, Stamp},
+};
+use crate::Tool;
+
+/// What the servers of one runtime are made of.
+pub struct Setup {
+    /// Where programs run whose configuration does not say where.
+    pub directory: PathBuf,
+    /// The servers that everybody has who is not given others.
+    pub configured: BTreeMap<String, McpServer>,
+    /// Where it is remembered what tools were; nowhere if absent.
+    pub pins: Option<PathBuf>,
+    /// Where tokens of servers are kept; without it nobody can log in.
+    pub tokens: Option<PathBuf>,
+    /// Who asks people what servers want to know; without it they are told no.
+    pub elicit: Option<Elicit>,
+    /// How long a server may take to get ready.
+    pub startup: Duration,
+    /// How long a server stays when nobody needs it.
+    pub grace: Duration,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            directory: PathBuf::from("/"),
+            configured: BTreeMap::new(),
+            pins: None,
+            tokens: None,
+            elicit: None,
+            startup: Duration::from_secs(30),
+            grace: Duration::from_secs(60),
+        }
+    }
+}
+
+/// The servers of one runtime.
+pub struct Servers {
+    directory: PathBuf,
+    configured: BTreeMap<String, McpServer>,
+    pins: Pins,
+    common: Arc<Common>,
+    slots: std::sync::Mutex<HashMap<String, Arc<Slot>>>,
+    shelf: tokio::sync::Mutex<HashMap<String, Arc<tokio::sync::Mutex<Option<Shelved>>>>>,
+    numbers: AtomicU64,
+}
+
+/// What a server offered the last time, and which list that was.
+#[derive(Clone)]
+struct Shelved {
+    stamp: Stamp,
+    content: String,
+    number: u64,
+    wares: Arc<Wares>,
+}
+
+/// The tools an agent has from servers.
+#[derive(Default)]
+pub struct Offered {
+    /// The tools, in the order of their servers.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// What people should know.
+    pub notices: Vec<Notice>,
+    /// Keep the servers from being ended.
+    pub leases: Vec<Lease>,
+    /// Tells one set of tools from another.
+    pub key: String,
+}
+
+/// One server, looked at by a person.
+pub struct Inspection {
+    /// Whether it answers.
+    pub status: Status,
+    /// Its tools that can be used.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// What people should know.
+    pub notices: Vec<Notice>,
+}
+
+impl Default for Servers {
+    fn default() -> Self {
+        Self::new(Setup::default())
+    }
+}
+
+impl Servers {
+    /// Nothing is started yet.
+    pub fn new(setup: Setup) -> Self {
+        let Setup { directory, configured, pins, tokens, elicit, startup, grace } = setup;
+        let (crew, closing) = (TaskTracker::new(), CancellationToken::new());
+        Self {
+            directory,
+            configured,
+            pins: Pins::new(pins),
+            common: Arc::new(Common { elicit, startup, grace, tokens, crew, closing }),
+            slots: std::sync::Mutex::default(),
+            shelf: tokio::sync::Mutex::default(),
+            numbers: AtomicU64::new(0),
+        }
+    }
+
+    /// The servers that everybody has who is not given others.
+    pub fn configured(&self) -> &BTreeMap<String, McpServer> {
+        &self.configured
+    }
+
+    /// The tools of these servers. Those that are not running are started, all at the same time.
+    pub async fn offer(&self, wanted: &BTreeMap<String, McpServer>) -> Offered {
+        let mut offered = Offered::default();
+        let asked = wanted.iter().filter(|(_, server)| server.enabled).map(|(name, server)| async move {
+            let slot = self.slot(name, server);
+            (name, slot.lease(), self.wares(name, &slot).await)
+        });
+        for (name, lease, found) in join_all(asked).await {
+            offered.leases.push(lease);
+            match found {
+                Ok(shelved) => {
+                    offered.tools.extend(shelved.wares.tools.iter().cloned());
+                    offered.notices.extend(shelved.wares.notices.iter().cloned());
+                    offered.key += &format!("{name}#{} ", shelved.number);
+                }
+                Err(error) => offered.notices.push(Notice::failed(name, &error)),
+            }
+        }
+        offered
+    }
+
+    /// Looks at one server, as whoever sets it up wants to.
+    pub async fn inspect(&self, name: &str, server: &McpServer) -> Inspection {
+        let slot = self.slot(name, server);
+        let _needed = slot.lease();
+        let found = async { Ok((slot.about().await?, self.wares(name, &slot).await?)) };
+        match found.await {
+            Ok((about, shelved)) => Inspection {
+                status: Status::Ready(about),
+                tools: shelved.wares.tools.clone(),
+                notices: shelved.wares.notices.clone(),
+            },
+            Err(error) => {
+                Inspection { status: Status::Failed(error), tools: Vec::new(), notices: Vec::new() }
+            }
+        }
+    }
+
+    /// Takes a server's tools as they are now for what they should be; says what was different.
+    pub async fn accept(&self, name: &str, server: &McpServer) -> Result<Vec<Change>, Error> {
+        let slot = self.slot(name, server);
+        let _needed = slot.lease();
+        let (listed, _) = slot.tools().await?;
+        let known_as = remembered_as(name, slot.server());
+        let changes = self.pins.compare(&known_as, &listed.tools)?;
+        self.pins.accept(&known_as, &listed.tools)?;
+        Ok(changes)
+    }
+
+    /// Ends every server, and waits until nothing of them is left.
+    pub async fn close(&self) {
+        self.common.closing.cancel();
+        let slots: Vec<Arc<Slot>> =
+            self.slots.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        join_all(slots.iter().map(|slot| slot.close())).await;
+        self.common.crew.close();
+        self.common.crew.wait().await;
+    }
+
+    /// Invariant: one configuration has one slot, whatever agents call it.
+    fn slot(&self, name: &str, server: &McpServer) -> Arc<Slot> {
+        let server = settled(server, &self.directory);
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || Arc::new(Slot::new(name, server.clone(), self.common.clone()));
+        slots.entry(fingerprint(&server)).or_insert_with(make).clone()
+    }
+
+    /// What a server offers under this name, asked only if it may have changed. One that cannot be
+    /// asked now is taken to offer what it did: its tools say themselves that they cannot be used.
+    async fn wares(&self, name: &str, slot: &Arc<Slot>) -> Result<Shelved, Error> {
+        let key = format!("{name} {}", fingerprint(slot.server()));
+        let place = self.shelf.lock().await.entry(key).or_default().clone();
+        let mut shelved = place.lock().await;
+        if let Some(known) = shelved.as_ref()
+            && slot.stamp().await.is_none_or(|now| now == known.stamp)
+        {
+            return Ok(known.clone());
+        }
+        let (listed, stamp) = match (slot.tools().await, shelved.as_ref()) {
+            (Ok(listed), _) => listed,
+            (Err(_), Some(known)) => return Ok(known.clone()),
+            (Err(error), None) => return Err(error),
+        };
+        let content = digest(&serde_json::to_string(&listed.tools).unwrap_or_default());
+        let fresh = match shelved.as_ref().filter(|known| known.content == content) {
+            Some(known) => Shelved { stamp, ..known.clone() },
+            None => {
+                let wares = Arc::new(wares(name, slot, &listed, &self.pins)?);
+                Shelved { stamp, content, number: self.numbers.fetch_add(1, Ordering::Relaxed), wares }
+            }
+        };
+        *shelved = Some(fresh.clone());
+        Ok(fresh)
+    }
+}

@@ -1,0 +1,88 @@
+//! What people got by logging in to servers: one private file, by address, refreshed when it is used up.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use rmcp::transport::{
+    AuthError, AuthorizationManager, CredentialStore,
+    auth::{CredentialRefreshGuard, StoredCredentials},
+};
+
+use super::{
+    Error, https,
+    private_file::{alone, read, replace},
+};
+
+/// The tokens for one address.
+pub(super) struct Tokens {
+    pub(super) file: PathBuf,
+    pub(super) url: String,
+}
+
+type Kept = BTreeMap<String, StoredCredentials>;
+
+/// Whoever knows how to log in to this address.
+pub(super) async fn manager(url: &str, file: PathBuf) -> Result<AuthorizationManager, Error> {
+    // Sees to it that there is a way to encrypt.
+    https::client()?;
+    let mut manager = AuthorizationManager::new(url).await.map_err(|error| failed(&error))?;
+    manager.set_credential_store(Tokens { file, url: url.to_owned() });
+    Ok(manager)
+}
+
+/// The same with what was kept, if somebody has logged in there.
+pub(super) async fn known(url: &str, file: &std::path::Path) -> Result<Option<AuthorizationManager>, Error> {
+    if !file.exists() {
+        return Ok(None);
+    }
+    let mut manager = manager(url, file.to_owned()).await?;
+    let is_known = manager.initialize_from_store().await.map_err(|error| failed(&error))?;
+    Ok(is_known.then_some(manager))
+}
+
+/// What went wrong, without anything secret: the library's words never hold tokens.
+pub(super) fn failed(error: &AuthError) -> Error {
+    match error {
+        AuthError::AuthorizationRequired => Error::Unauthorized,
+        other => Error::Unreachable(other.to_string()),
+    }
+}
+
+impl Tokens {
+    fn change(&self, change: impl FnOnce(&mut Kept)) -> Result<(), AuthError> {
+        let mut kept: Kept = read(&self.file).map_err(|error| self.unusable(&error))?;
+        change(&mut kept);
+        replace(&self.file, &kept).map_err(|error| self.unusable(&error))
+    }
+
+    fn unusable(&self, error: &std::io::Error) -> AuthError {
+        AuthError::CredentialStoreError(format!("{}: {error}", self.file.display()))
+    }
+}
+
+#[async_trait::async_trait]
+impl CredentialStore for Tokens {
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        let kept: Kept = read(&self.file).map_err(|error| self.unusable(&error))?;
+        Ok(kept.get(&self.url).cloned())
+    }
+
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        // The first one makes the directory.
+        std::fs::create_dir_all(self.file.parent().unwrap_or(&self.file))
+            .map_err(|error| self.unusable(&error))?;
+        self.change(|kept| drop(kept.insert(self.url.clone(), credentials)))
+    }
+
+    async fn clear(&self) -> Result<(), AuthError> {
+        self.change(|kept| drop(kept.remove(&self.url)))
+    }
+
+    /// Two programs that refresh at once would use up each other's tokens.
+    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
+        let file = self.file.clone();
+        // Whoever holds it may be another task of this very thread.
+        let waited = tokio::task::spawn_blocking(move || alone(&file)).await;
+        let guard = waited.map_err(std::io::Error::other).flatten().map_err(|error| self.unusable(&error))?;
+        Ok(Some(CredentialRefreshGuard::new(guard)))
+    }
+}

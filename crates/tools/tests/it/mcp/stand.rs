@@ -1,0 +1,89 @@
+//! A directory, a test server, and whoever calls its tools.
+
+use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
+
+use rooftree_process::{Identity, is_alive};
+use rooftree_protocol::McpServer;
+use rooftree_tools::{
+    ToolContext, ToolOutput, Toolset,
+    mcp::{Notice, Offered, Servers, Setup},
+};
+use serde_json::Value;
+
+use crate::desk::{Desk, call};
+
+/// The program all of these tests talk to.
+pub fn program() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/mcp/server.py")).canonicalize().unwrap()
+}
+
+/// The test server with these options.
+pub fn server(options: &[&str]) -> McpServer {
+    let options = options.iter().map(|option| (*option).to_owned());
+    McpServer {
+        command: Some("python3".into()),
+        args: std::iter::once(program().display().to_string()).chain(options).collect(),
+        ..McpServer::default()
+    }
+}
+
+pub struct Stand {
+    pub servers: Servers,
+    pub desk: Desk,
+    wanted: BTreeMap<String, McpServer>,
+}
+
+impl Stand {
+    pub fn new(wanted: &[(&str, McpServer)]) -> Self {
+        Self::with(wanted, |_| {})
+    }
+
+    pub fn with(wanted: &[(&str, McpServer)], change: impl FnOnce(&mut Setup)) -> Self {
+        let desk = Desk::new();
+        let mut setup = Setup { directory: desk.context.cwd.to_path_buf(), ..Setup::default() };
+        change(&mut setup);
+        let wanted = wanted.iter().map(|(name, server)| ((*name).to_owned(), server.clone())).collect();
+        Self { servers: Servers::new(setup), desk, wanted }
+    }
+
+    pub async fn offer(&self) -> Offered {
+        self.servers.offer(&self.wanted).await
+    }
+
+    /// The tools, which must be there without any remark.
+    pub async fn tools(&self) -> Toolset {
+        let offered = self.offer().await;
+        assert_eq!(offered.notices, []);
+        Toolset::new(offered.tools)
+    }
+
+    /// What people are told about the server.
+    pub async fn notice(&self) -> Notice {
+        let mut notices = self.offer().await.notices;
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        notices.remove(0)
+    }
+
+    pub fn context(&self) -> ToolContext {
+        self.desk.context.clone()
+    }
+
+    /// Calls a tool of the server `s`.
+    pub async fn call(&self, tools: &Toolset, tool: &str, input: Value) -> ToolOutput {
+        call(tools, &format!("mcp__s__{tool}"), input, self.context()).await
+    }
+}
+
+/// The processes that have written down their numbers.
+pub fn written(directory: &std::path::Path) -> Vec<Identity> {
+    let files = fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path());
+    let pids = files.filter(|path| path.extension().is_some_and(|end| end == "pid"));
+    pids.filter_map(|path| Identity::of(path.file_stem()?.to_str()?.parse().ok()?)).collect()
+}
+
+/// Waits until none of these lives.
+pub async fn until_gone(processes: &[Identity]) {
+    while processes.iter().any(|process| is_alive(*process)) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

@@ -1,0 +1,120 @@
+//! What is said between us and a server that behaves.
+
+use std::sync::{Arc, Mutex};
+
+use rooftree_protocol::{Effect, ErrorCode};
+use rooftree_tools::{
+    Toolset,
+    mcp::{Elicitation, Elicited, Status},
+    toolset::Found,
+};
+use serde_json::json;
+
+use super::stand::{Stand, server};
+
+#[tokio::test]
+async fn a_server_is_spoken_to_in_every_manner_it_may_know() {
+    for (options, protocol) in
+        [(&["--modern"][..], "2026-07-28"), (&[], "2025-11-25"), (&["--die-on-discover"], "2025-11-25")]
+    {
+        let stand = Stand::new(&[]);
+        let looked = stand.servers.inspect("s", &server(options)).await;
+        let Status::Ready(about) = looked.status else { panic!("{options:?}: {:?}", looked.status) };
+        assert_eq!(
+            (about.protocol.as_str(), about.title.as_str()),
+            (protocol, "test-server 1.2.3"),
+            "{options:?}"
+        );
+        let tools = Toolset::new(looked.tools);
+        let said = stand.call(&tools, "echo", json!({"text": "hello"})).await;
+        assert_eq!((said.text().as_str(), said.failure), ("hello", None), "{options:?}");
+        stand.servers.close().await;
+    }
+}
+
+#[tokio::test]
+async fn answers_become_texts_images_and_failures() {
+    let stand = Stand::new(&[("s", server(&[]))]);
+    let tools = stand.tools().await;
+    let image = stand.call(&tools, "image", json!({})).await;
+    assert_eq!((image.media.len(), image.media[0].media_type.as_str()), (1, "image/png"));
+    let failed = stand.call(&tools, "fail", json!({})).await;
+    assert_eq!((failed.text().as_str(), failed.failure), ("it did not work", Some(ErrorCode::ToolFailed)));
+    let refused = stand.call(&tools, "refuse", json!({})).await;
+    assert_eq!(refused.failure, Some(ErrorCode::ToolFailed));
+    assert!(refused.text().contains("MCP server `s`: not with me"), "{}", refused.text());
+    let wrong = stand.call(&tools, "echo", json!({"text": 7})).await;
+    assert_eq!(wrong.failure, Some(ErrorCode::InvalidArguments));
+    stand.servers.close().await;
+}
+
+#[tokio::test]
+async fn what_a_server_says_it_does_is_believed_only_if_somebody_says_so() {
+    let effect_of_look = async |trust_hints: bool| {
+        let believed = rooftree_protocol::McpServer { trust_hints, ..server(&[]) };
+        let stand = Stand::new(&[("s", believed)]);
+        let tools = stand.tools().await;
+        let Found::Tool(tool) = tools.find("mcp__s__look") else { panic!("no tool") };
+        stand.servers.close().await;
+        tool.effect(&json!({}))
+    };
+    assert_eq!(effect_of_look(false).await, Effect::RemoteAction);
+    assert_eq!(effect_of_look(true).await, Effect::ReadOnly);
+}
+
+#[tokio::test]
+async fn two_servers_with_the_same_tools_live_side_by_side_and_each_has_a_short_name() {
+    let stand = Stand::new(&[("s", server(&[])), ("t", server(&["--modern"]))]);
+    let tools = stand.tools().await;
+    for name in ["mcp__s__echo", "mcp__t__echo", "MCP__T__ECHO", "t__echo"] {
+        assert!(matches!(tools.find(name), Found::Tool(_)), "{name}");
+    }
+    assert!(matches!(tools.find("echo"), Found::Unknown));
+    stand.servers.close().await;
+}
+
+#[tokio::test]
+async fn a_server_gets_its_own_environment_and_nothing_that_looks_like_ours() {
+    let mut given = server(&[]);
+    given.env.insert("SERVER_API_KEY".into(), "sk-not-for-the-journal".into());
+    given.env.insert("SERVER_MODE".into(), "quiet-mode".into());
+    let stand = Stand::new(&[("s", given)]);
+    let tools = stand.tools().await;
+    let said = stand.call(&tools, "environment", json!({})).await.text();
+    let names: Vec<&str> =
+        said.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    assert!(names.contains(&"PATH") && said.contains("SERVER_MODE=quiet-mode"), "{said}");
+    assert!(
+        !names.iter().any(|name| name.starts_with("CARGO")),
+        "what cargo sets for tests is not passed on: {said}"
+    );
+    assert!(
+        !said.contains("sk-not-for-the-journal") && said.contains("SERVER_API_KEY=[SERVER_API_KEY]"),
+        "{said}"
+    );
+    stand.servers.close().await;
+}
+
+#[tokio::test]
+async fn a_server_may_ask_the_person_and_is_told_no_if_nobody_can_be_asked() {
+    let asked: Arc<Mutex<Vec<Elicitation>>> = Arc::default();
+    let heard = asked.clone();
+    let stand = Stand::with(&[("s", server(&[]))], |setup| {
+        setup.elicit = Some(Arc::new(move |question| {
+            heard.lock().unwrap().push(question);
+            Box::pin(async { Elicited::Accepted(json!({"name": "Ada"})) })
+        }));
+    });
+    let tools = stand.tools().await;
+    let said = stand.call(&tools, "ask", json!({})).await.text();
+    assert!(said.contains("accept") && said.contains("Ada"), "{said}");
+    let question = asked.lock().unwrap().remove(0);
+    assert_eq!((question.server.as_str(), question.message.as_str()), ("s", "Who are you?"));
+    assert_eq!(question.sessions, [stand.context().session]);
+    stand.servers.close().await;
+    let stand = Stand::new(&[("s", server(&[]))]);
+    let tools = stand.tools().await;
+    let said = stand.call(&tools, "ask", json!({})).await.text();
+    assert!(said.contains("decline"), "{said}");
+    stand.servers.close().await;
+}
