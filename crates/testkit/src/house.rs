@@ -61,6 +61,8 @@ pub struct Plan {
     pub definitions: Definitions,
     /// Rules, skills and instructions.
     pub surroundings: Arc<Surroundings>,
+    /// Who is asked and told.
+    pub hooks: rooftree_runtime::Hooks,
 }
 
 impl Plan {
@@ -84,6 +86,7 @@ impl Plan {
             verifiers: Default::default(),
             definitions: Definitions::builtin(),
             surroundings: Arc::default(),
+            hooks: rooftree_runtime::Hooks::default(),
         }
     }
 
@@ -170,7 +173,7 @@ impl Plan {
             },
             memory: rooftree_runtime::memory::Shelves { user: Some(directory.path().join("memory")) },
             naming: Arc::new(|name| name.parse()),
-            hooks: rooftree_runtime::Hooks::default(),
+            hooks: self.hooks,
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }
     }
