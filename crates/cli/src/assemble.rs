@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ModelChoice, PermissionMode};
 use rooftree_runtime::{
-    Asking, Clock, Definitions, Options, Runtime, Surroundings, SystemClock, delegation, memory::Shelves,
-    people_tools, remember, skill_tools, workspace::Place,
+    Asking, Clock, Definitions, Hooks, Options, Runtime, Surroundings, SystemClock, delegation,
+    memory::Shelves, people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
 use rooftree_tools::{Policy, Processes, Rule, SemanticSearch, Toolset};
@@ -42,6 +42,8 @@ pub struct Plan {
     pub memory: Shelves,
     /// Where working copies of children are kept.
     pub workspaces: Place,
+    /// Who is asked before and after everything.
+    pub hooks: Hooks,
 }
 
 impl Plan {
@@ -59,6 +61,7 @@ impl Plan {
             asking,
             memory,
             workspaces,
+            hooks,
         } = self;
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
@@ -87,7 +90,7 @@ impl Plan {
             memory,
             workspaces,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
-            hooks: rooftree_runtime::Hooks::default(),
+            hooks,
         })
     }
 }

@@ -5,6 +5,7 @@ pub mod auth;
 pub mod completions;
 pub mod demo;
 pub mod doctor;
+pub mod hooks;
 pub mod init;
 pub mod models;
 pub mod run;

@@ -55,6 +55,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         asking: Asking::Nobody,
         memory: Default::default(),
         workspaces: environment.workspaces(),
+        hooks: Default::default(),
     }
     .start();
     let job = Job {

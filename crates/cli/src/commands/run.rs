@@ -184,6 +184,7 @@ async fn attempt(
         asking: asking.in_runtime(),
         memory: environment.memory(),
         workspaces: environment.workspaces(),
+        hooks: household.hooks,
     };
     let runtime = plan.start();
     let policy = if arguments.no_wait { Policy::Leave } else { Policy::Wait(arguments.wait) };

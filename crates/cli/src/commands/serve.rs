@@ -82,6 +82,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         asking: Asking::Client,
         memory: environment.memory(),
         workspaces: environment.workspaces(),
+        hooks: household.hooks,
     };
     let runtime = plan.start();
     let done = serve(server, &runtime, &mut leaving, &url).await;
