@@ -80,11 +80,11 @@ impl Runtime {
 /// Tells hooks that nobody works on these sessions any more.
 async fn end_sessions(world: &World) {
     let Options { hooks, clock, .. } = &world.options;
-    for begun in world.begun.end_all() {
+    for (begun, own) in world.begun.end_all() {
         let mut occasion = begun.named(["other".to_owned()]);
         (occasion.point, occasion.run) = (Point::SessionEnd, None);
         occasion.details.insert("reason".into(), "other".into());
-        let ending = hooks::asked_on(hooks.hooks.iter(), &occasion);
+        let ending = hooks::asked_on(hooks.hooks.iter().chain(&own), &occasion);
         // What they say has no effect: there is nobody left to read it.
         hooks::ask(ending, occasion, hooks.project.clone(), clock.clone()).await;
     }

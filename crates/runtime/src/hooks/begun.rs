@@ -7,15 +7,15 @@ use std::{
 
 use rooftree_protocol::SessionId;
 
-use super::Occasion;
+use super::{Hook, Occasion};
 
 /// The sessions that have begun, and those that begin anew.
 #[derive(Default)]
 pub(crate) struct Begun(Mutex<HashMap<SessionId, State>>);
 
 enum State {
-    /// It has begun on this occasion.
-    Begun(Box<Occasion>),
+    /// It has begun on this occasion, and its agent has these hooks of its own.
+    Begun(Box<Occasion>, Vec<Hook>),
     /// It was cleared and begins anew.
     Cleared,
 }
@@ -37,13 +37,13 @@ impl Begun {
         match self.lock().get(session) {
             None => Beginning::First,
             Some(State::Cleared) => Beginning::Cleared,
-            Some(State::Begun(_)) => Beginning::Done,
+            Some(State::Begun(..)) => Beginning::Done,
         }
     }
 
-    /// It has begun.
-    pub(crate) fn begin(&self, occasion: Occasion) {
-        self.lock().insert(occasion.session.clone(), State::Begun(Box::new(occasion)));
+    /// It has begun; its agent has these hooks of its own.
+    pub(crate) fn begin(&self, occasion: Occasion, own: Vec<Hook>) {
+        self.lock().insert(occasion.session.clone(), State::Begun(Box::new(occasion), own));
     }
 
     /// It was cleared.
@@ -52,14 +52,14 @@ impl Begun {
     }
 
     /// All that have begun and not ended, in order; they end now.
-    pub(crate) fn end_all(&self) -> Vec<Occasion> {
+    pub(crate) fn end_all(&self) -> Vec<(Occasion, Vec<Hook>)> {
         let all = std::mem::take(&mut *self.lock());
         let begun = all.into_values().filter_map(|state| match state {
-            State::Begun(occasion) => Some(*occasion),
+            State::Begun(occasion, own) => Some((*occasion, own)),
             State::Cleared => None,
         });
-        let mut begun: Vec<Occasion> = begun.collect();
-        begun.sort_by(|one, other| one.session.cmp(&other.session));
+        let mut begun: Vec<(Occasion, Vec<Hook>)> = begun.collect();
+        begun.sort_by(|(one, _), (other, _)| one.session.cmp(&other.session));
         begun
     }
 

@@ -44,7 +44,7 @@ async fn greet(agent: &mut Agent) -> Result<(), Error> {
         Beginning::First if crate::agent::opening(&agent.session).is_some() => "startup",
         Beginning::First => "resume",
     };
-    agent.world.begun.begin(occasion(agent, Point::SessionEnd, json!({})));
+    agent.world.begun.begin(occasion(agent, Point::SessionEnd, json!({})), agent.kit.hooks.clone());
     start_session(agent, source).await
 }
 

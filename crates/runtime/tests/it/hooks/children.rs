@@ -83,3 +83,17 @@ async fn a_childs_end_can_be_put_off_too() {
     assert!(story.contains("hook     SubagentStop blocks: look closer"), "{story}");
     house.verify().await;
 }
+
+#[tokio::test]
+async fn the_first_agents_own_hooks_hear_of_the_beginning_and_the_end_of_the_session() {
+    let place = tempfile::tempdir().unwrap();
+    let log = place.path().join("log");
+    let command = json!([{"hooks": [{"type": "command", "command": keeps(&log)}]}]);
+    let own = json!({"SessionStart": command, "SessionEnd": command});
+    let lead = AgentDefinition { hooks: Some(own), ..AgentDefinition::new("lead") };
+    let (house, _, _) = story_of(with([say("done")], vec![]).agent(lead)).await;
+    house.close().await;
+    let told = kept(&log);
+    let names: Vec<&str> = told.iter().map(|told| told["hook_event_name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["SessionStart", "SessionEnd"]);
+}
