@@ -12,7 +12,7 @@ use rooftree_tools::{Processes, SemanticSearch, toolset::Found};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{assemble, environment::Environment, exit::Exit, output};
+use crate::{assemble, environment::Environment, exit::Exit, output, web::Online};
 
 /// Options of `hooks test`.
 #[derive(Args, Debug)]
@@ -140,7 +140,7 @@ fn occasion(arguments: &Arguments, environment: &Environment) -> Result<Occasion
 fn about_a_tool(arguments: &Arguments, mut occasion: Occasion) -> Result<Occasion, Problem> {
     let wrong = |message: String| Problem::new(ErrorCode::InvalidArguments, message);
     let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
-    let tools = assemble::tools(&processes, SemanticSearch::new(None));
+    let tools = assemble::tools(&processes, SemanticSearch::new(None), Online::default());
     let Found::Tool(tool) = tools.find(&arguments.tool) else {
         return Err(wrong(format!("there is no tool `{}`", arguments.tool))
             .fix(format!("tools there are: {}", tools.names().join(", "))));
