@@ -55,6 +55,9 @@ pub enum Command {
     /// Show the tools agents can use
     #[command(visible_alias = "tool")]
     Tools(commands::tools::Arguments),
+    /// Show the hooks there are, and try them out
+    #[command(visible_alias = "hook")]
+    Hooks(commands::hooks::Arguments),
     /// Print a script that completes commands in your shell
     Completions(commands::completions::Arguments),
     /// Print the version

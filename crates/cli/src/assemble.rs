@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{Confinement, ModelChoice, Network, PermissionMode, SandboxMode};
 use rooftree_runtime::{
-    Asking, Clock, Definitions, Options, Runtime, Surroundings, SystemClock, delegation, memory::Shelves,
-    people_tools, remember, skill_tools, workspace::Place,
+    Asking, Clock, Definitions, Hooks, Options, Runtime, Surroundings, SystemClock, delegation,
+    memory::Shelves, people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
 use rooftree_tools::{Confining, Policy, Processes, Rule, SemanticSearch, Toolset, mcp::Servers};
@@ -48,6 +48,8 @@ pub struct Plan {
     pub workspaces: Place,
     /// The servers whose tools agents have.
     pub servers: Servers,
+    /// Who is asked before and after everything.
+    pub hooks: Hooks,
 }
 
 impl Plan {
@@ -67,6 +69,7 @@ impl Plan {
             memory,
             workspaces,
             servers,
+            hooks,
         } = self;
         let sandbox = confining(&wishes, &settings, private);
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
@@ -97,7 +100,7 @@ impl Plan {
             memory,
             workspaces,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
-            hooks: rooftree_runtime::Hooks::default(),
+            hooks,
             servers: Arc::new(servers),
         })
     }

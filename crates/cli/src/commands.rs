@@ -6,6 +6,7 @@ pub mod completions;
 pub mod confined;
 pub mod demo;
 pub mod doctor;
+pub mod hooks;
 pub mod init;
 pub mod mcp;
 pub mod models;

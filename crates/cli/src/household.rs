@@ -8,7 +8,7 @@ use std::{
 
 use rooftree_protocol::{Level, Limits, Problem};
 use rooftree_runtime::{
-    Clock, Definitions, Surroundings, SystemClock,
+    Clock, Definitions, Hooks, Surroundings, SystemClock,
     definitions::{Diagnostic, Document, Knowledge, Library, Places, Severity, Syntax, Trust},
 };
 use rooftree_tools::{Processes, SemanticSearch, Tool};
@@ -16,6 +16,7 @@ use rooftree_tools::{Processes, SemanticSearch, Tool};
 use crate::{
     assemble,
     environment::{Environment, variable},
+    hooks,
     minds::Minds,
     servers,
     settings::Settings,
@@ -29,6 +30,8 @@ use crate::{
 pub struct Household {
     pub definitions: Definitions,
     pub surroundings: Arc<Surroundings>,
+    /// Who is asked before and after everything.
+    pub hooks: Hooks,
     /// What people should know before anything runs.
     pub remarks: Vec<String>,
 }
@@ -47,13 +50,15 @@ impl Household {
         let surroundings = Surroundings::read(&library.places, Limits::default().instruction_bytes);
         let mut remarks = surroundings.remarks.clone();
         remarks.extend(untrusted(&library));
+        let found = hooks::find(environment, settings, &library.places)?;
+        remarks.extend(found.remarks);
         let definitions = Definitions::reading(library, Arc::new(SystemClock));
         if let Some(typed) = typed {
             refuse_wrong(&definitions.diagnostics(), &typed.path)?;
         }
         remarks.extend(unusable(&definitions));
         remarks.extend(hiding_builtin(&definitions));
-        Ok(Self { definitions, surroundings: Arc::new(surroundings), remarks })
+        Ok(Self { definitions, surroundings: Arc::new(surroundings), hooks: found.hooks, remarks })
     }
 }
 
@@ -80,7 +85,8 @@ pub fn places(environment: &Environment) -> Places {
 /// What a project brings that needs trust to be used.
 pub fn brought(places: &Places) -> Vec<PathBuf> {
     let places = places.clone().trusted(Trust::Missing);
-    let mut found = Surroundings::untrusted(&places);
+    let mut found = hooks::brought(&places);
+    found.extend(Surroundings::untrusted(&places));
     found.extend(servers::project_files(&places));
     found.extend(Library { places, ..Library::default() }.untrusted());
     found

@@ -12,6 +12,7 @@ mod environment;
 mod exit;
 mod external_agents;
 mod failure;
+mod hooks;
 mod household;
 mod listing;
 mod minds;
@@ -35,8 +36,8 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{Command, Invocation},
     commands::{
-        agents, auth, completions, demo, doctor, init, mcp, models, run, runs, serve, sessions, tasks, tools,
-        trust as trusting, usage, version,
+        agents, auth, completions, demo, doctor, hooks as hooking, init, mcp, models, run, runs, serve,
+        sessions, tasks, tools, trust as trusting, usage, version,
     },
     environment::Environment,
     exit::Exit,
@@ -79,6 +80,7 @@ async fn execute(command: Command, environment: &Environment) -> Result<Exit, Pr
         Command::Auth(arguments) => auth::execute(arguments, environment).await,
         Command::Usage(arguments) => usage::execute(arguments, environment).await,
         Command::Tools(arguments) => tools::execute(arguments, environment).await,
+        Command::Hooks(arguments) => hooking::execute(arguments, environment).await,
         Command::Completions(arguments) => completions::execute(&arguments, Invocation::command()),
         Command::Version(arguments) => version::execute(arguments, environment).await,
     }

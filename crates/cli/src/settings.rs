@@ -67,12 +67,25 @@ pub struct Settings {
     pub servers: serde_json::Map<String, serde_json::Value>,
     /// Agents that are defined in these files, as they are written there.
     pub agents: Vec<Document>,
+    /// Hooks in these files, as they are written there.
+    pub hooks: Vec<HookTable>,
     /// Who embeds texts for searches, as it was written; nobody: searches go by words alone.
     pub embeddings: Option<String>,
     /// How the web is reached, and who searches it.
     pub web: WebSettings,
     /// What people should know about these settings.
     pub remarks: Vec<String>,
+}
+
+/// What a file says below `hooks`.
+#[derive(Clone, Debug)]
+pub struct HookTable {
+    /// The file.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub level: Level,
+    /// The table, as JSON has it.
+    pub hooks: serde_json::Value,
 }
 
 /// Reads what there is. No file is no settings.
@@ -125,6 +138,8 @@ impl Settings {
         self.agents.extend(
             project.agents.into_iter().map(|document| Document { level: Level::Project, ..document }),
         );
+        self.hooks
+            .extend(project.hooks.into_iter().map(|table| HookTable { level: Level::Project, ..table }));
         if project.embeddings.is_some() {
             self.remarks.push(format!(
                 "search.embeddings in {here} is ignored: a project cannot decide who reads your files"

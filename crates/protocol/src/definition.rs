@@ -44,6 +44,9 @@ pub struct AgentDefinition {
     /// What checks its work, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verifiers: Vec<String>,
+    /// Hooks that are asked while it works, as hook files write them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<Value>,
     /// Servers whose tools it has, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub mcp_servers: BTreeMap<String, McpServer>,

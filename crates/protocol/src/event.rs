@@ -5,6 +5,7 @@
 //! stored: whoever misses them misses nothing that cannot be read later.
 
 mod call_records;
+mod hook_records;
 mod run_records;
 
 use schemars::JsonSchema;
@@ -19,6 +20,7 @@ use crate::{
 
 pub use crate::run::{RunMode, RunStatus};
 pub use call_records::{ReplyPart, ReplyRecord, StopReason, TaskNote, ToolRecord};
+pub use hook_records::HookNote;
 pub use run_records::{
     ClearReason, Compaction, Denial, NoticeLevel, PolicyNote, Report, RunEnd, Shrinking, Verdict, WaitReason,
     WorkspaceNote,
@@ -249,6 +251,9 @@ pub enum EventBody {
         /// Who changed it: `agent`, `user`.
         by: String,
     },
+    /// A hook said something that has an effect on the conversation.
+    #[serde(rename = "hook.said")]
+    HookSaid(HookNote),
     /// The todo list changed.
     #[serde(rename = "todo.updated")]
     TodoUpdated {
@@ -327,6 +332,7 @@ impl EventBody {
             Self::QuestionRequested { .. } => "question.requested",
             Self::QuestionAnswered { .. } => "question.answered",
             Self::ModeChanged { .. } => "permission.mode",
+            Self::HookSaid(_) => "hook.said",
             Self::TodoUpdated { .. } => "todo.updated",
             Self::InboxQueued { .. } => "inbox.queued",
             Self::InboxDelivered { .. } => "inbox.delivered",

@@ -49,7 +49,7 @@ pub use rooftree_providers as providers;
 pub use rooftree_providers::Provider;
 pub use rooftree_runtime::{
     Clock, SystemClock,
-    hooks::{ToolUse, Verdict},
+    hooks::{Answer as HookAnswer, Occasion as HookOccasion, Point as HookPoint, ToolUse, Verdict},
 };
 pub use rooftree_store::{SqliteStore, Store};
 pub use rooftree_tools::{Tool, ToolContext, ToolOutput};

@@ -16,7 +16,7 @@ use rooftree_protocol::{
 };
 use rooftree_runtime::{
     Handle, Hooks,
-    hooks::{BeforeTool, Watcher},
+    hooks::{BeforeTool, Hook, Watcher},
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -80,6 +80,7 @@ pub(crate) struct Listeners {
     pub(crate) subagent_start: Told<SubagentStart>,
     pub(crate) subagent_stop: Told<SubagentStop>,
     pub(crate) approver: Option<Approver>,
+    pub(crate) hooks: Vec<Hook>,
 }
 
 /// Which session waits for the answer to which question.
@@ -123,7 +124,8 @@ impl Listeners {
                 let _ = tell.send(event.clone());
             }
         });
-        let hooks = Hooks { before_tool: self.before_tool.clone(), watchers: vec![watcher] };
+        let (before_tool, hooks) = (self.before_tool.clone(), self.hooks.clone());
+        let hooks = Hooks { before_tool, watchers: vec![watcher], hooks, project: None };
         (hooks, Line { open, readers, events })
     }
 

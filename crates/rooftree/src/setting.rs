@@ -114,8 +114,8 @@ macro_rules! settings {
             }
 
             /// Is asked before each tool call, of sub-agents too. It can refuse a call or have
-            /// somebody asked; it cannot allow what is refused otherwise. No answer within 30
-            /// seconds, or a crash, refuses.
+            /// somebody asked; it cannot allow what is refused otherwise. No answer within a
+            /// minute, or a crash, refuses.
             pub fn before_tool<F, Answering>(mut self, hook: F) -> Self
             where
                 F: Fn($crate::ToolUse) -> Answering + Send + Sync + 'static,
@@ -123,6 +123,20 @@ macro_rules! settings {
             {
                 let hook = move |about| -> ::futures::future::BoxFuture<'static, _> { Box::pin(hook(about)) };
                 self.setup.listeners.before_tool.push(::std::sync::Arc::new(hook));
+                self
+            }
+
+            /// Is asked at one point of the life of every agent: before a prompt is worked on, after
+            /// a tool was used, when a run wants to end, and so on. At the points where something
+            /// waits to pass, no answer within a minute, or a crash, refuses.
+            pub fn hook<F, Answering>(mut self, point: $crate::HookPoint, hook: F) -> Self
+            where
+                F: Fn($crate::HookOccasion) -> Answering + Send + Sync + 'static,
+                Answering: Future<Output = $crate::HookAnswer> + Send + 'static,
+            {
+                let hook = move |about| -> ::futures::future::BoxFuture<'static, _> { Box::pin(hook(about)) };
+                let hook = ::rooftree_runtime::hooks::Hook::handler(point, ::std::sync::Arc::new(hook));
+                self.setup.listeners.hooks.push(hook);
                 self
             }
 

@@ -11,6 +11,7 @@ mod check;
 mod compaction;
 mod decide;
 pub(crate) mod history;
+mod hook_points;
 mod inquire;
 mod journal;
 mod limits;
@@ -115,6 +116,8 @@ struct Agent {
     wishes: questions::Wishes,
     /// Runs that are to be stopped as soon as they begin.
     unwanted: Vec<RunId>,
+    /// What is to be remembered about hooks.
+    hooked: hook_points::Memory,
 }
 
 /// Lives until there is nothing left to do, or the runtime stops.
@@ -246,6 +249,7 @@ impl Agent {
             ending: None,
             wishes: questions::Wishes::default(),
             unwanted: Vec::new(),
+            hooked: hook_points::Memory::default(),
             world,
             session,
             kit,
@@ -292,7 +296,7 @@ impl Agent {
             policy.mode = PermissionMode::AcceptEdits;
             self.tell_wariness();
         }
-        let root = inquire::root(self);
+        let root = self.root();
         if !rules.is_empty() && root != self.session.id {
             let above = self.world.store().session(&root).await?;
             self.home = above.map_or_else(|| self.session.cwd.clone(), |above| above.cwd);
@@ -361,6 +365,7 @@ impl Agent {
             self.ending = None;
             if std::mem::take(&mut self.clear_asked) {
                 self.note(EventBody::SessionCleared { reason: ClearReason::Asked });
+                hook_points::cleared(self);
                 self.journal.barrier().await?;
             }
             if self.world.closing.is_cancelled() || !take::take_next(self).await? {
@@ -452,7 +457,11 @@ impl Agent {
             0 if tokens > limits.emergency_context.max(self.window.limit) && self.history.shrunk() > 0 => {
                 Room::None(3)
             }
-            0 if self.window.is_tight(estimate, limits.compact_at_percent) => Room::Tight,
+            0 if self.window.is_tight(estimate, limits.compact_at_percent)
+                && !self.hooked.is_put_off(self.history.reply_at()) =>
+            {
+                Room::Tight
+            }
             0 => Room::Plenty,
             refusals => Room::None(refusals),
         }
@@ -472,6 +481,12 @@ impl Agent {
 
     fn run_id(&self) -> Option<RunId> {
         self.history.run().map(|run| run.id.clone())
+    }
+
+    /// The session people watch: the first one above.
+    fn root(&self) -> SessionId {
+        let above = self.mandate.as_ref().and_then(|mandate| mandate.above.first());
+        above.map_or_else(|| self.session.id.clone(), |above| above.session.clone())
     }
 
     /// How many delegations are above.

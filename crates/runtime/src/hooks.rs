@@ -1,9 +1,24 @@
-//! Where a program that embeds the runtime has its say: before a tool call, and whenever something happens.
+//! Where people and programs have their say: before and after tool calls, prompts, ends and the rest.
 //!
-//! Invariant: a hook only narrows. It can refuse a call or have a person asked about it; what the
-//! policy refuses stays refused. A hook that fails, or does not answer in time, refuses.
+//! A hook is a program that speaks the ecosystem's JSON, or a function of the program around the
+//! runtime; both are asked the same way at the same points. The points are calls in the files of
+//! `agent/`; this module knows nothing about agents.
+//!
+//! Invariant: a hook narrows. It can refuse a call, rewrite it (which is checked anew) or have a person
+//! asked; the one thing it can grant is not to ask where only the mode wants to. A hook that fails, or
+//! does not answer in time, refuses where something waits to pass.
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
+mod answer;
+mod begun;
+mod failure;
+mod hook;
+mod matcher;
+mod occasion;
+mod point;
+mod program;
+mod written;
+
+use std::{path::PathBuf, sync::Arc};
 
 use futures::{FutureExt, future::BoxFuture};
 use rooftree_protocol::{CallId, Effect, Event, RunId, SessionId};
@@ -11,8 +26,15 @@ use serde_json::Value;
 
 use crate::Clock;
 
-/// How long a hook may think before its silence means no.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub use answer::Answer;
+pub(crate) use begun::{Beginning, Begun};
+pub use failure::Failure;
+pub use hook::{Action, Asked, Handler, Hook, OnFailure, PATIENCE, Wait};
+pub use matcher::Matcher;
+pub use occasion::{Occasion, Use};
+pub use point::{POINTS, Point};
+pub use program::Program;
+pub use written::{Written, read};
 
 /// A tool call that is about to be made.
 #[derive(Clone, Debug)]
@@ -41,9 +63,10 @@ pub struct ToolUse {
 }
 
 /// What a hook says about a call, from the mildest to the strictest.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Nothing against it; the policy decides.
+    #[default]
     Allow,
     /// A person must say.
     Ask,
@@ -64,25 +87,35 @@ pub type BeforeTool = Arc<dyn Fn(ToolUse) -> BoxFuture<'static, Verdict> + Send 
 /// Is shown every event of every session that lives here, in order. Must not wait.
 pub type Watcher = Arc<dyn Fn(&Arc<Event>) + Send + Sync>;
 
-/// Everything the embedding program wants to be asked and told.
+/// Everybody who wants to be asked and told.
 #[derive(Clone, Default)]
 pub struct Hooks {
     /// Asked one after the other; the strictest word counts.
     pub before_tool: Vec<BeforeTool>,
     /// Told one after the other.
     pub watchers: Vec<Watcher>,
+    /// Asked one after the other at their points.
+    pub hooks: Vec<Hook>,
+    /// The project's root, which programs are told; a session's directory if there is none.
+    pub project: Option<PathBuf>,
 }
 
 impl Hooks {
+    /// Whether anybody is asked at this point.
+    pub(crate) fn wants(&self, point: Point) -> bool {
+        self.hooks.iter().any(|hook| hook.point == point)
+    }
+
     /// Shows an event to whoever watches.
     pub(crate) fn tell(&self, event: &Arc<Event>) {
         self.watchers.iter().for_each(|watcher| watcher(event));
     }
 
-    async fn judge(&self, clock: &dyn Clock, about: &ToolUse) -> Verdict {
+    /// What functions say about a call that is about to be made.
+    pub(crate) async fn judge(&self, clock: &dyn Clock, about: &ToolUse) -> Verdict {
         let mut verdict = Verdict::Allow;
         for hook in &self.before_tool {
-            let asking = std::panic::AssertUnwindSafe(ask(hook.clone(), about.clone())).catch_unwind();
+            let asking = std::panic::AssertUnwindSafe(judged(hook.clone(), about.clone())).catch_unwind();
             let said = tokio::select! {
                 biased;
                 said = asking => said.unwrap_or_else(|_| Verdict::deny("a hook crashed while it looked at this call")),
@@ -98,22 +131,37 @@ impl Hooks {
 }
 
 /// Calling the closure may panic as well as waiting for it.
-async fn ask(hook: BeforeTool, about: ToolUse) -> Verdict {
+async fn judged(hook: BeforeTool, about: ToolUse) -> Verdict {
     hook(about).await
 }
 
-/// What hooks have said about the calls of one reply: each is asked about once.
-#[derive(Default)]
-pub(crate) struct Said(HashMap<CallId, Verdict>);
+/// Those of some hooks that are to be asked on this occasion.
+pub(crate) fn asked_on<'a>(hooks: impl Iterator<Item = &'a Hook>, occasion: &Occasion) -> Vec<Hook> {
+    let wanted = hooks.filter(|hook| hook.is_for(occasion) && hook.has_turn(&occasion.session));
+    wanted.cloned().collect()
+}
 
-impl Said {
-    /// What the hooks say, asked now if they were not asked before.
-    pub(crate) async fn about(&mut self, hooks: &Hooks, clock: &dyn Clock, about: ToolUse) -> Verdict {
-        if let Some(said) = self.0.get(&about.call) {
-            return said.clone();
+/// Asks these hooks one after the other, each about the call as those before have left it.
+pub(crate) async fn ask(
+    hooks: Vec<Hook>,
+    mut occasion: Occasion,
+    project: Option<PathBuf>,
+    clock: Arc<dyn Clock>,
+) -> Answer {
+    let mut all = Answer::default();
+    for hook in hooks {
+        let said = match hook.ask(&occasion, project.as_deref(), &*clock).await {
+            Ok(answer) => hook.bounded(answer),
+            Err(failure) => hook.failed(&failure),
+        };
+        if let Some(input) = &said.input {
+            occasion.details.insert("tool_input".into(), input.clone());
         }
-        let verdict = hooks.judge(clock, &about).await;
-        self.0.insert(about.call, verdict.clone());
-        verdict
+        all.add(said);
+        // Behind a gate that is closed there is nothing left to ask about.
+        if all.stops.is_some() || occasion.point.is_gate() && all.refusal().is_some() {
+            break;
+        }
     }
+    all
 }

@@ -10,6 +10,8 @@ use rooftree_protocol::{
 };
 use rooftree_tools::Toolset;
 
+use crate::hooks::{self, Hook, Point};
+
 /// Tools that an agent at the end of a chain of delegations does not have.
 pub(crate) const ONLY_ABOVE: [&str; 6] =
     ["Task", "ListAgents", "TaskOutput", "TaskList", "ApplyWorkspace", "DiscardWorkspace"];
@@ -30,6 +32,8 @@ pub(crate) struct Kit {
     pub(crate) specs: Arc<[ToolSpec]>,
     /// What checks its work, by name.
     pub(crate) verifiers: Vec<(String, Verifier)>,
+    /// Hooks of its own.
+    pub(crate) hooks: Vec<Hook>,
 }
 
 impl Kit {
@@ -50,7 +54,8 @@ impl Kit {
         let told = if is_fork { &own } else { &toolset };
         let specs = told.specs_in(definition.source.dialect);
         let (name, verifiers) = (definition.name.as_str().into(), Vec::new());
-        Self { name, specs, definition, limits, toolset, verifiers }
+        let hooks = hooks(&definition, mandate);
+        Self { name, specs, definition, limits, toolset, verifiers, hooks }
     }
 }
 
@@ -58,6 +63,17 @@ impl Kit {
 pub(crate) fn asks_for(definition: &AgentDefinition, name: &str) -> bool {
     let is_named = |names: &Vec<String>| names.iter().any(|allowed| allowed.eq_ignore_ascii_case(name));
     definition.tools.allow.as_ref().is_some_and(is_named) || definition.source.dialect == Dialect::Daycare
+}
+
+/// The hooks of a definition. Where another agent asks, its end is that of a sub-agent.
+fn hooks(definition: &AgentDefinition, mandate: Option<&Mandate>) -> Vec<Hook> {
+    let Some(written) = &definition.hooks else { return Vec::new() };
+    let place = definition.source.path.clone().unwrap_or_default();
+    let mut hooks = hooks::read(written, definition.source.level, &place).hooks;
+    for hook in hooks.iter_mut().filter(|hook| mandate.is_some() && hook.point == Point::Stop) {
+        hook.point = Point::SubagentStop;
+    }
+    hooks
 }
 
 /// The tools that a definition's scopes of names and capabilities let through. Without a memory there is

@@ -7,8 +7,18 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Handle, Options, answers::Answers, bus::Bus, governor::Governor, kit::Kits, replies::Replies,
-    router::Router, signals::Signal, standing::StandingRules, tasks, world::World,
+    Handle, Options,
+    answers::Answers,
+    bus::Bus,
+    governor::Governor,
+    hooks::{self, Begun, Point},
+    kit::Kits,
+    replies::Replies,
+    router::Router,
+    signals::Signal,
+    standing::StandingRules,
+    tasks,
+    world::World,
 };
 
 /// Agents under one roof. Dropping it without [`Runtime::stop`] leaves runs to be resumed.
@@ -30,6 +40,7 @@ impl Runtime {
             crew: TaskTracker::new(),
             replies: Replies::default(),
             standing: StandingRules::default(),
+            begun: Begun::default(),
             answers: Answers::default(),
             errands,
         });
@@ -63,5 +74,19 @@ impl Runtime {
         world.crew.wait().await;
         world.options.processes.stop_everything().await;
         world.options.servers.close().await;
+        end_sessions(world).await;
+    }
+}
+
+/// Tells hooks that nobody works on these sessions any more.
+async fn end_sessions(world: &World) {
+    let Options { hooks, clock, .. } = &world.options;
+    for (begun, own) in world.begun.end_all() {
+        let mut occasion = begun.named(["other".to_owned()]);
+        (occasion.point, occasion.run) = (Point::SessionEnd, None);
+        occasion.details.insert("reason".into(), "other".into());
+        let ending = hooks::asked_on(hooks.hooks.iter().chain(&own), &occasion);
+        // What they say has no effect: there is nobody left to read it.
+        hooks::ask(ending, occasion, hooks.project.clone(), clock.clone()).await;
     }
 }

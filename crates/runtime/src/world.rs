@@ -20,6 +20,7 @@ use crate::{
     answers::Answers,
     bus::Bus,
     governor::Governor,
+    hooks::Begun,
     kit::{Kit, Kits},
     memory::Shelves,
     remote,
@@ -107,6 +108,8 @@ pub(crate) struct World {
     pub(crate) replies: Replies,
     /// The rules people made.
     pub(crate) standing: StandingRules,
+    /// The sessions whose beginning hooks were told of.
+    pub(crate) begun: Begun,
     /// Answers that may be given again.
     pub(crate) answers: Answers,
     /// What agents want done with other sessions than their own.
@@ -262,11 +265,6 @@ impl World {
     pub(crate) fn publish(&self, event: Arc<Event>) {
         self.options.hooks.tell(&event);
         self.bus.publish(event);
-    }
-
-    /// Whether anybody wants to be asked before a tool is used.
-    pub(crate) fn has_say(&self) -> bool {
-        !self.options.hooks.before_tool.is_empty()
     }
 
     /// Wraps what happened into its envelope; the journal numbers it.

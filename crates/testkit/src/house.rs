@@ -65,6 +65,8 @@ pub struct Plan {
     pub surroundings: Arc<Surroundings>,
     /// The servers there are.
     pub servers: Servers,
+    /// Who is asked and told.
+    pub hooks: rooftree_runtime::Hooks,
 }
 
 impl Plan {
@@ -90,6 +92,7 @@ impl Plan {
             definitions: Definitions::builtin(),
             surroundings: Arc::default(),
             servers: Servers::default(),
+            hooks: rooftree_runtime::Hooks::default(),
         }
     }
 
@@ -177,7 +180,7 @@ impl Plan {
             },
             memory: rooftree_runtime::memory::Shelves { user: Some(directory.path().join("memory")) },
             naming: Arc::new(|name| name.parse()),
-            hooks: rooftree_runtime::Hooks::default(),
+            hooks: self.hooks,
             servers: Arc::new(self.servers),
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }

@@ -26,6 +26,10 @@ fn line(body: &EventBody) -> Option<String> {
         EventBody::Notice { code, .. } => format!("notice   {code}"),
         EventBody::PermissionRequested { tool, title, .. } => format!("asks     {tool} {title}"),
         EventBody::PermissionResolved { answer, by, .. } => format!("answer   {:?} by {by}", answer.decision),
+        EventBody::HookSaid(note) => {
+            let blocks = if note.blocks { " blocks" } else { "" };
+            format!("hook     {}{blocks}: {}", note.point, note.text.lines().next().unwrap_or_default())
+        }
         EventBody::TodoUpdated { items } => format!("todos    {}", items.len()),
         EventBody::RunWaiting { reason, .. } => format!("waits    {reason:?}"),
         EventBody::SessionCleared { .. } => "cleared".into(),

@@ -57,6 +57,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         private: environment.private(),
         workspaces: environment.workspaces(),
         servers: Default::default(),
+        hooks: Default::default(),
     }
     .start();
     let job = Job {

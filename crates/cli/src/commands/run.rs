@@ -194,6 +194,7 @@ async fn attempt(
         private: environment.private(),
         workspaces: environment.workspaces(),
         servers: gathered.servers(environment),
+        hooks: household.hooks,
     };
     let runtime = plan.start();
     let policy = if arguments.no_wait { Policy::Leave } else { Policy::Wait(arguments.wait) };

@@ -89,6 +89,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         private: environment.private(),
         workspaces: environment.workspaces(),
         servers: gathered.servers(environment),
+        hooks: household.hooks,
     };
     let runtime = plan.start();
     let done = serve(server, &runtime, &mut leaving, &url).await;

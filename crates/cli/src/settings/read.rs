@@ -8,7 +8,7 @@ use rooftree_runtime::definitions::{Document, Syntax};
 use toml::Table;
 
 use super::{
-    Settings, external_agents, providers,
+    HookTable, Settings, external_agents, providers,
     reader::{Reader, refuse_all_but, wrong},
     web,
 };
@@ -27,6 +27,7 @@ const TOP: &[&str] = &[
     "web",
     "mcp",
     "agents",
+    "hooks",
 ];
 const PERMISSION: &[&str] = &["mode", "wary", "allow", "ask", "deny"];
 const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
@@ -74,6 +75,7 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         external: external_agents::read(&table, path)?,
         servers: servers(&reader, &table)?,
         agents: agents(&table, content, path),
+        hooks: hooks(&table, path)?,
         embeddings: reader.value(&search, "embeddings")?,
         web: web::read(&reader, &table, &search)?,
         remarks: Vec::new(),
@@ -99,6 +101,13 @@ fn agents(table: &Table, content: &str, path: &Path) -> Vec<Document> {
         level: Level::Config,
     };
     is_there.then_some(document).into_iter().collect()
+}
+
+/// The hooks as they are; whoever asks them says what is wrong with them.
+fn hooks(table: &Table, path: &Path) -> Result<Vec<HookTable>, Problem> {
+    let Some(hooks) = table.get("hooks") else { return Ok(Vec::new()) };
+    let hooks = serde_json::to_value(hooks).map_err(|error| wrong(path, format!("`hooks`: {error}")))?;
+    Ok(vec![HookTable { path: path.to_owned(), level: Level::User, hooks }])
 }
 
 fn line_of(content: &str, at: usize) -> usize {

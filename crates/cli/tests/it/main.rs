@@ -11,6 +11,7 @@ mod agents;
 mod auth;
 mod demo;
 mod doctor;
+mod hooks;
 mod init;
 mod mcp;
 mod models;

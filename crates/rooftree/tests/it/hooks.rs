@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree::{
-    Decision, Outcome, PermissionMode, Query, Verdict,
+    Decision, HookAnswer, HookPoint, Outcome, PermissionMode, Query, Verdict,
     testing::{FakeClock, call, say},
 };
 use serde_json::json;
@@ -134,4 +134,40 @@ async fn calls_that_may_run_at_the_same_time_are_each_asked_about_once() {
     assert_eq!(outcome.text, "4");
     assert_eq!(outcome.denials.len(), 1);
     assert_eq!(notes.read(), ["a", "b", "c", "d"]);
+}
+
+#[tokio::test]
+async fn a_function_is_asked_at_any_point_like_a_program() {
+    let notes = Notes::default();
+    let place = tempfile::tempdir().unwrap();
+    let write = call("Write", json!({"file_path": "note.txt", "content": "hi"}));
+    let entries = [say("").calls([write]), say("done"), say("done again")];
+    let query = scripted("Write it", entries);
+    let (before, after) = (notes.clone(), notes.clone());
+    let outcome = query
+        .cwd(place.path())
+        .permission_mode(PermissionMode::AcceptEdits)
+        .hook(HookPoint::PreToolUse, move |about| {
+            before.take(format!("{} {}", about.point, about.input()["tool_name"]));
+            async { HookAnswer::rewrite(json!({"file_path": "note.txt", "content": "rewritten"})) }
+        })
+        .hook(HookPoint::Stop, move |about| {
+            let is_first = about.input()["stop_hook_active"] == false;
+            after.take(format!("{} {is_first}", about.point));
+            async move { if is_first { HookAnswer::deny("once more") } else { HookAnswer::default() } }
+        })
+        .await
+        .unwrap();
+    assert_eq!(outcome.text, "done again");
+    assert_eq!(notes.read(), ["PreToolUse \"Write\"", "Stop true", "Stop false"]);
+    assert_eq!(std::fs::read_to_string(place.path().join("note.txt")).unwrap(), "rewritten");
+}
+
+#[tokio::test]
+async fn a_function_that_crashes_refuses_the_prompt() {
+    let query = scripted("Hello", [say("hi")]);
+    let query = query.hook(HookPoint::UserPromptSubmit, async |_| -> HookAnswer { panic!("oh") });
+    let outcome = query.await;
+    let told = format!("{outcome:?}");
+    assert!(told.contains("a hook refused the message") && told.contains("crashed"), "{told}");
 }

@@ -15,6 +15,7 @@ use super::{
     Agent,
     call::{Prepared, context, leave, not_made},
     check::{Checked, consult, refusal},
+    hook_points::{self, Said, Used},
     journal::Commit,
     limits::End,
     permission,
@@ -22,7 +23,7 @@ use super::{
     questions, result,
     take::is_steered,
 };
-use crate::{Error, hooks::Said};
+use crate::Error;
 
 /// How long a cancelled tool may take to stop before it is given up.
 const GRACE: Duration = Duration::from_secs(5);
@@ -30,7 +31,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Makes the calls; says if the run must end for something that came meanwhile.
 pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Option<End>, Error> {
     let mut rest = VecDeque::from(calls);
-    let mut said = Said::default();
+    let (mut said, mut used) = (Said::default(), Vec::new());
     while let Some(call) = rest.pop_front() {
         if is_steered(agent).await? {
             rest.push_front(call);
@@ -44,22 +45,29 @@ pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Optio
         }
         // A call before this one may have changed what is allowed, and so may people.
         agent.renew_policy().await?;
-        let ended = match consult(agent, &call, &mut said).await {
+        let ended = match consult(agent, &call, &mut said).await? {
             Checked::Refused(record) => {
+                hook_points::refused(agent, None, &record);
                 agent.note(EventBody::ToolCompleted(record));
                 None
             }
+            Checked::Ended => {
+                rest.push_front(call);
+                agent.ending.take()
+            }
             Checked::Ready(first) => {
-                let batch = together(agent, first, &mut rest, &mut said).await;
-                run_batch(agent, batch).await?
+                let batch = together(agent, first, &mut rest, &mut said).await?;
+                run_batch(agent, batch, &mut used).await?
             }
             Checked::Ask(mut prepared, reason) => match permission::ask(agent, &prepared, reason).await? {
                 Permitted::Yes(by) => {
-                    prepared.permitted = by;
-                    run_batch(agent, vec![prepared]).await?
+                    prepared.permitted_by(by);
+                    run_batch(agent, vec![prepared], &mut used).await?
                 }
                 Permitted::No(words) => {
-                    agent.note(EventBody::ToolCompleted(refusal(&prepared, words)));
+                    let record = refusal(&prepared, words);
+                    hook_points::refused(agent, Some(&prepared), &record);
+                    agent.note(EventBody::ToolCompleted(record));
                     None
                 }
                 Permitted::Vain(words) => {
@@ -82,6 +90,7 @@ pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Optio
             return Ok(Some(end));
         }
     }
+    hook_points::after_batch(agent, used).await?;
     Ok(None)
 }
 
@@ -91,23 +100,28 @@ async fn together(
     first: Prepared,
     rest: &mut VecDeque<ToolCall>,
     said: &mut Said,
-) -> Vec<Prepared> {
+) -> Result<Vec<Prepared>, Error> {
     let mut batch = vec![first];
     while batch.iter().all(Prepared::is_concurrent) && batch.len() < agent.kit.limits.concurrent_calls {
         let Some(next) = rest.front() else { break };
-        match consult(agent, next, said).await {
+        match consult(agent, next, said).await? {
             Checked::Ready(prepared) if prepared.is_concurrent() => batch.push(prepared),
             _ => break,
         }
         rest.pop_front();
     }
-    batch
+    Ok(batch)
 }
 
 type Running = BoxFuture<'static, (Prepared, ToolOutput, Timestamp)>;
 
 /// Keeps the intents, runs the calls, keeps each result as it comes.
-async fn run_batch(agent: &mut Agent, batch: Vec<Prepared>) -> Result<Option<End>, Error> {
+async fn run_batch(
+    agent: &mut Agent,
+    batch: Vec<Prepared>,
+    used: &mut Vec<Used>,
+) -> Result<Option<End>, Error> {
+    let before = used.len();
     let bodies = batch.iter().map(intent).collect();
     agent.append(Commit { bodies, run: agent.run_id(), ..Commit::default() });
     if batch.iter().any(|one| one.repeat != Repeat::Pure) {
@@ -134,10 +148,14 @@ async fn run_batch(agent: &mut Agent, batch: Vec<Prepared>) -> Result<Option<End
             }
             done = running.next() => match done {
                 Some((call, output, since)) => {
+                    used.extend(hook_points::used(agent, &call, &output));
                     result::keep(agent, &call, output, since, None);
                     continue;
                 }
-                None => return Ok(None),
+                None => {
+                    hook_points::after_tools(agent, used.get(before..).unwrap_or_default()).await?;
+                    return Ok(None);
+                }
             },
         };
         ended = agent.heed(came)?;

@@ -26,6 +26,12 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
+    /// Notes who or what lets it happen, beside what is known about it already.
+    pub(super) fn permitted_by(&mut self, by: String) {
+        let before = std::mem::take(&mut self.permitted);
+        self.permitted = if before.is_empty() { by } else { format!("{by}; {before}") };
+    }
+
     pub(super) fn is_concurrent(&self) -> bool {
         self.tool.is_concurrent(&self.input)
     }

@@ -5,13 +5,17 @@
 
 use rooftree_protocol::{ErrorCode, Outcome, ToolCall, event::ToolRecord};
 use rooftree_tools::{Judged, Rule, Verdict, toolset::Found};
+use serde_json::Value;
 
 use super::{
     Agent,
     call::{Prepared, not_made},
+    hook_points::{self, Said},
+    permission::is_asked_by_mode,
 };
 use crate::{
-    hooks::{self, Said, ToolUse},
+    Error,
+    hooks::{self, Answer},
     kit::{ONLY_ABOVE, ONLY_FIRST},
 };
 
@@ -20,6 +24,8 @@ pub(super) enum Checked {
     Ready(Prepared),
     Ask(Prepared, String),
     Refused(ToolRecord),
+    /// Nothing: the run must end first, and `agent.ending` says how.
+    Ended,
 }
 
 /// What scope and policy say.
@@ -38,7 +44,7 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
     };
     let (effect, repeat, title) = (tool.effect(&input), tool.repeat(&input), tool.title(&input));
     let subject = tool.subject(&input);
-    let judged = Judged {
+    let about = Judged {
         tool: &tool.spec().name,
         subject: subject.as_deref(),
         input: Some(&input),
@@ -46,10 +52,10 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
         cwd: &agent.session.cwd,
     };
     // Links are followed here, once: what is judged is what the tool opens.
-    let reach = agent.policy.reach(&judged);
+    let reach = agent.policy.reach(&about);
     let verdict = match tool.wants(&input) {
         Some(rule) => wanted(agent, &rule),
-        None => agent.policy.judge_at(&judged, reach.pinned()),
+        None => agent.policy.judge_at(&about, reach.pinned()),
     };
     let mut prepared =
         Prepared { call: call.clone(), tool, input, effect, repeat, title, reach, permitted: String::new() };
@@ -63,21 +69,47 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
     }
 }
 
-/// What the checks say, made stricter by what hooks say.
-pub(super) async fn consult(agent: &mut Agent, call: &ToolCall, said: &mut Said) -> Checked {
+/// What the checks say, and what hooks make of it.
+pub(super) async fn consult(agent: &mut Agent, call: &ToolCall, said: &mut Said) -> Result<Checked, Error> {
     let checked = check(agent, call);
     let one = match &checked {
-        Checked::Ready(one) | Checked::Ask(one, _) if agent.world.has_say() => one,
-        _ => return checked,
+        Checked::Ready(one) | Checked::Ask(one, _) if hook_points::has_say(agent) => one,
+        _ => return Ok(checked),
     };
-    let (world, about) = (agent.world.clone(), tool_use(agent, one));
-    let verdict = said.about(&world.options.hooks, &*world.options.clock, about).await;
-    match (verdict, checked) {
+    let Some(mut answer) = said.about(agent, one).await? else { return Ok(Checked::Ended) };
+    let checked = match answer.input.take() {
+        Some(input) => rewritten(agent, one, input),
+        None => checked,
+    };
+    Ok(judged(agent, checked, answer))
+}
+
+/// What the checks say about arguments a hook has put in place of the model's: all of them, again.
+fn rewritten(agent: &Agent, one: &Prepared, input: Value) -> Checked {
+    let call = ToolCall { tool: one.tool.spec().name.clone(), input, ..one.call.clone() };
+    let mut checked = check(agent, &call);
+    if let Checked::Ready(one) | Checked::Ask(one, _) = &mut checked {
+        one.permitted_by("a hook has rewritten it".into());
+    }
+    checked
+}
+
+/// Invariant: a hook only narrows. Its yes counts where nothing but the mode wants a person to be asked.
+fn judged(agent: &Agent, checked: Checked, answer: Answer) -> Checked {
+    match (answer.verdict, checked) {
         (hooks::Verdict::Deny(why), Checked::Ready(one) | Checked::Ask(one, _)) => {
             Checked::Refused(refusal(&one, format!("[denied] {why}")))
         }
         (hooks::Verdict::Ask, Checked::Ready(one)) => {
-            Checked::Ask(one, "a hook wants somebody to be asked about it".into())
+            let why = answer.because.map_or_else(String::new, |why| format!(": {why}"));
+            Checked::Ask(one, format!("a hook wants somebody to be asked about it{why}"))
+        }
+        (hooks::Verdict::Allow, Checked::Ask(mut one, reason))
+            if answer.permits && is_asked_by_mode(agent, &one, &reason) =>
+        {
+            let why = answer.because.map_or_else(String::new, |why| format!(": {why}"));
+            one.permitted_by(format!("a hook answers for the user{why}"));
+            Checked::Ready(one)
         }
         (_, checked) => checked,
     }
@@ -92,21 +124,6 @@ fn wanted(agent: &Agent, rule: &str) -> Verdict {
         Verdict::Allow("it is permitted already".into())
     } else {
         Verdict::Ask(format!("it asks for `{rule}`"))
-    }
-}
-
-fn tool_use(agent: &Agent, one: &Prepared) -> ToolUse {
-    ToolUse {
-        session: agent.session.id.clone(),
-        run: agent.run_id(),
-        agent: agent.session.agent.clone(),
-        depth: agent.mandate.as_ref().map_or(0, |mandate| mandate.depth()),
-        call: one.call.id.clone(),
-        tool: one.tool.spec().name.clone(),
-        input: one.input.clone(),
-        title: one.title.clone(),
-        effect: one.effect,
-        cwd: agent.session.cwd.clone(),
     }
 }
 

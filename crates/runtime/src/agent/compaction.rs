@@ -18,6 +18,7 @@ use super::{
     Agent, History,
     ask::{Attempt, Audience, answer},
     decide::Squeeze,
+    hook_points,
     limits::End,
     window,
 };
@@ -40,11 +41,14 @@ const SUMMARISE: &str = "You summarise a conversation between a person and an ag
 
 /// Makes room in one way. Says if the run must end for something that came meanwhile.
 pub(super) async fn compact(agent: &mut Agent, squeeze: Squeeze) -> Result<Option<End>, Error> {
+    if hook_points::puts_off(agent, squeeze).await? {
+        return Ok(agent.ending.take());
+    }
     match squeeze {
         Squeeze::Summarise => return summarise(agent).await,
         Squeeze::Trim => {
             let how = Shrinking::Trimmed { chars: TRIMMED_CHARS };
-            keep(agent, how, 2, Usage::none());
+            keep(agent, how, 2, Usage::none()).await?;
         }
         Squeeze::StartOver => {
             agent.note(EventBody::Notice {
@@ -54,6 +58,7 @@ pub(super) async fn compact(agent: &mut Agent, squeeze: Squeeze) -> Result<Optio
                 hint: Some("everything said before stays in the journal: rooftree sessions show".into()),
             });
             agent.note(EventBody::SessionCleared { reason: ClearReason::Emergency });
+            hook_points::compacted(agent, "").await?;
         }
     }
     Ok(None)
@@ -80,16 +85,22 @@ async fn summarise(agent: &mut Agent) -> Result<Option<End>, Error> {
     if let Some(request) = request {
         text.push_str(&format!("\n\n[The request being worked on, verbatim:]\n{request}"));
     }
-    keep(agent, Shrinking::Summary { summary: text }, kept as u64, usage);
+    keep(agent, Shrinking::Summary { summary: text }, kept as u64, usage).await?;
     Ok(None)
 }
 
 /// Keeps the compaction, with what it achieved.
-fn keep(agent: &mut Agent, how: Shrinking, kept: u64, usage: Usage) {
+async fn keep(agent: &mut Agent, how: Shrinking, kept: u64, usage: Usage) -> Result<(), Error> {
     let before = agent.history.estimate();
     let compaction = Compaction { how, kept, before, after: 0, usage };
     let after = shrunk(&agent.history, &compaction);
+    let summary = summary_in(&compaction).to_owned();
     agent.note(EventBody::ContextCompacted(Compaction { after, ..compaction }));
+    hook_points::compacted(agent, &summary).await
+}
+
+fn summary_in(compaction: &Compaction) -> &str {
+    if let Shrinking::Summary { summary } = &compaction.how { summary } else { "" }
 }
 
 /// What a compaction would leave, in estimated tokens.

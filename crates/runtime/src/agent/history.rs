@@ -7,10 +7,10 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use rooftree_protocol::{
-    Answer, BlobId, CallId, Event, EventBody, Lane, Limits, Origin, Outcome, Part, PermissionMode, Repeat,
-    RunId, Timestamp, Todo, ToolCall, ToolKind, ToolResult, Usage,
+    Answer, BlobId, CallId, Event, EventBody, Lane, Limits, MessageId, Origin, Outcome, Part, PermissionMode,
+    Repeat, RunId, Timestamp, Todo, ToolCall, ToolKind, ToolResult, Usage,
     event::{
-        ClearReason, Compaction, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, Verdict,
+        ClearReason, Compaction, HookNote, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, Verdict,
         WaitReason,
     },
 };
@@ -41,6 +41,10 @@ pub struct History {
     shrunk: u32,
     /// Whether the last reply was checked.
     checked: bool,
+    /// What people said since the last reply.
+    prompts: Vec<(MessageId, Arc<ModelMessage>)>,
+    /// What hooks said about calls, until all of these have results.
+    aside: Vec<Part>,
     /// The number of the last reply.
     reply_at: u64,
     /// The first thing from outside that the model has read: a web page, what a server said.
@@ -130,9 +134,12 @@ impl History {
                 if let Origin::Task { task, usage, .. } = &message.origin {
                     self.hear_of_end(task, Some(*usage));
                 }
-                let message = Arc::new(ModelMessage::User(wording::user_parts(message)));
-                self.request = Some(message.clone());
-                self.push_shared(message);
+                let worded = Arc::new(ModelMessage::User(wording::user_parts(message)));
+                if matches!(message.origin, Origin::User | Origin::Connector { .. }) {
+                    self.prompts.push((message.id.clone(), worded.clone()));
+                }
+                self.request = Some(worded.clone());
+                self.push_shared(worded);
             }
             EventBody::MessageCompleted(reply) => {
                 self.reply_at = event.id.unwrap_or(self.reply_at);
@@ -162,6 +169,7 @@ impl History {
             EventBody::ModeChanged { mode, by } => {
                 self.mode = mode.map(|mode| ChangedMode { mode, is_wish: by == "user" });
             }
+            EventBody::HookSaid(note) => self.hear_hook(note),
             EventBody::TodoUpdated { items } => self.todos = items.as_slice().into(),
             EventBody::RunVerified(verdict) => self.take_verdict(verdict),
             EventBody::RunCompleted(_) => {
@@ -262,6 +270,11 @@ impl History {
         self.outside.as_deref()
     }
 
+    /// What people said since the last reply.
+    pub(super) fn prompts(&self) -> &[(MessageId, Arc<ModelMessage>)] {
+        &self.prompts
+    }
+
     /// How much may happen without asking, if that was changed since the session began.
     pub fn mode(&self) -> Option<ChangedMode> {
         self.mode
@@ -344,6 +357,7 @@ impl History {
             self.push(go_on());
         }
         (self.shrunk, self.checked) = (0, false);
+        self.prompts.clear();
         self.last_stop = Some(reply.stop);
         let calls: Vec<ToolCall> = reply.calls().cloned().collect();
         if let Some(run) = &mut self.run {
@@ -420,6 +434,39 @@ impl History {
             let results = results_of(&self.open, words);
             self.open.clear();
             self.push(results);
+        }
+        if !self.aside.is_empty() {
+            let parts = std::mem::take(&mut self.aside);
+            self.push(ModelMessage::User(parts));
+        }
+    }
+
+    /// What a hook says is read after the results it is about. A message it refuses is not read at all.
+    fn hear_hook(&mut self, note: &HookNote) {
+        if let Some(run) = &mut self.run {
+            run.note_hook(note);
+        }
+        let prompt = self.prompts.iter().position(|(id, _)| note.about.as_deref() == Some(id.as_str()));
+        match prompt {
+            Some(at) if note.blocks => {
+                let (_, message) = self.prompts.remove(at);
+                self.leave_out(&message);
+            }
+            _ if note.text.is_empty() => {}
+            _ => {
+                self.aside.push(Part::text(wording::hook(note)));
+                if self.open.is_empty() {
+                    self.close_open(INTERRUPTED);
+                }
+            }
+        }
+    }
+
+    fn leave_out(&mut self, message: &Arc<ModelMessage>) {
+        Arc::make_mut(&mut self.messages).retain(|kept| !Arc::ptr_eq(kept, message));
+        self.estimate = self.estimate.saturating_sub(window::weigh(message));
+        if self.request.as_ref().is_some_and(|request| Arc::ptr_eq(request, message)) {
+            self.request = None;
         }
     }
 

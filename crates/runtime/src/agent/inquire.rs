@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    EventBody, Lane, Message, MessageId, Origin, Part, Response, SessionId, Timestamp, event::WaitReason,
+    EventBody, Lane, Message, MessageId, Origin, Part, Response, Timestamp, event::WaitReason,
 };
 use rooftree_store::{Answered, Inquiry, Post, RuleRow, SessionFilter};
 
-use super::{Agent, journal::Commit, limits::End};
+use super::{Agent, hook_points, journal::Commit, limits::End};
 use crate::{Error, world::Asking};
 
 /// Something to be asked.
@@ -51,7 +51,7 @@ pub(super) async fn put(agent: &mut Agent, ask: &Ask) -> Result<(), Error> {
     let inquiry = Inquiry {
         id: ask.id.clone(),
         session: agent.session.id.clone(),
-        root: root(agent),
+        root: agent.root(),
         run: agent.run_id(),
         agent: agent.session.agent.clone(),
         digest: ask.digest.clone(),
@@ -73,7 +73,9 @@ pub(super) async fn put(agent: &mut Agent, ask: &Ask) -> Result<(), Error> {
         ..Commit::default()
     });
     rooftree_store::failpoint::reach_at("inquiry.asked", agent.depth());
-    agent.journal.barrier().await
+    agent.journal.barrier().await?;
+    hook_points::notify(agent, ask.reason, &ask.words);
+    Ok(())
 }
 
 /// Waits for the first answer, the end of patience, or an interruption.
@@ -132,12 +134,6 @@ pub(super) async fn settle(
         agent.renew_policy().await?;
     }
     Ok(())
-}
-
-/// The session people watch: the first one above.
-pub(super) fn root(agent: &Agent) -> SessionId {
-    let above = agent.mandate.as_ref().and_then(|mandate| mandate.above.first());
-    above.map_or_else(|| agent.session.id.clone(), |above| above.session.clone())
 }
 
 /// When an answer of so much patience comes too late.

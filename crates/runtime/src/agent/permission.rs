@@ -5,7 +5,7 @@ use rooftree_protocol::{
     event::{PolicyNote, WaitReason},
 };
 use rooftree_store::{RuleKind, RuleRow, RuleScope};
-use rooftree_tools::{Judged, Policy, Rule};
+use rooftree_tools::{Judged, Policy, Rule, Verdict};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Agent,
     call::{Prepared, context},
+    hook_points,
     inquire::{self, Ask, Heard},
     limits::End,
     run_view::Asked,
@@ -45,6 +46,11 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         Some(Asked { answer: Some(answer), .. }) => return Ok(said(answer, "user")),
         _ => {}
     }
+    if before.is_none()
+        && let Some(permitted) = answered_by_hooks(agent, one, &reason).await?
+    {
+        return Ok(permitted);
+    }
     let kept = if before.is_some() { agent.world.store().answered(id.as_str()).await? } else { None };
     if kept.is_none() && !inquire::is_possible(agent) {
         if before.is_some() {
@@ -60,7 +66,6 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
     }
     let until = before.map_or_else(|| inquire::deadline(agent), |asked| asked.until);
     let rule = suggested_rule(agent, one);
-    let is_ask_rule = agent.policy.ask.iter().any(|ask| reason.contains(&format!("`{ask}`")));
     let question = EventBody::PermissionRequested {
         id: id.clone(),
         call: one.call.id.clone(),
@@ -72,13 +77,33 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         until,
         reason: reason.clone(),
         digest: digest.clone(),
-        scopes: scopes(is_ask_rule),
+        scopes: scopes(is_ask_rule(agent, &reason)),
     };
     let words = format!("{} {}: {reason}", one.tool.spec().name, one.title);
     let id_text = id.to_string();
     let asked = Ask { id: id_text, digest, until, body: question, reason: WaitReason::Permission, words };
     inquire::put(agent, &asked).await?;
     decide(agent, &id, until, &rule).await
+}
+
+/// What hooks answer in place of a person; none if they leave it to one.
+///
+/// Invariant: a hook says yes only where the mode alone wants a person to be asked. What an ask rule
+/// or another hook wants to be asked about, a person is asked about.
+async fn answered_by_hooks(
+    agent: &mut Agent,
+    one: &Prepared,
+    reason: &str,
+) -> Result<Option<Permitted>, Error> {
+    let answer = hook_points::permission(agent, one, reason).await?;
+    if let Some(end) = agent.ending.take() {
+        return Ok(Some(Permitted::Ended(end)));
+    }
+    if let Some(why) = answer.refusal() {
+        return Ok(Some(Permitted::No(format!("[denied] {why}"))));
+    }
+    let is_permitted = answer.permits && is_asked_by_mode(agent, one, reason);
+    Ok(is_permitted.then(|| Permitted::Yes("a hook answers for the user".into())))
 }
 
 async fn decide(
@@ -131,6 +156,21 @@ async fn resolve(
     inquire::settle(agent, id.as_str(), outcome, rules, WaitReason::Permission).await
 }
 
+/// Whether an ask rule is why somebody has to be asked.
+fn is_ask_rule(agent: &Agent, reason: &str) -> bool {
+    agent.policy.ask.iter().any(|ask| reason.contains(&format!("`{ask}`")))
+}
+
+/// Whether nothing but the mode wants somebody to be asked: no rule, no hook.
+pub(super) fn is_asked_by_mode(agent: &Agent, one: &Prepared, reason: &str) -> bool {
+    let subject = one.tool.subject(&one.input);
+    let (tool, cwd) = (one.tool.spec().name.as_str(), &agent.session.cwd);
+    let (subject, input) = (subject.as_deref(), Some(&one.input));
+    let about = Judged { tool, subject, input, effect: one.effect, cwd };
+    let verdict = agent.policy.judge_at(&about, one.reach.pinned());
+    verdict == Verdict::Ask(reason.to_owned()) && !is_ask_rule(agent, reason)
+}
+
 /// Something somebody wants to be asked about every time is not answered for longer than once.
 fn scopes(is_ask_rule: bool) -> Vec<PermissionScope> {
     use PermissionScope::{Always, Once, Project, Session};
@@ -144,7 +184,7 @@ fn remembered_rule(agent: &Agent, answer: &Answer, asked: &Suggested, by: &str) 
             RuleScope::Session(agent.session.id.clone())
         }
         PermissionScope::Once => return Vec::new(),
-        PermissionScope::Session => RuleScope::Session(inquire::root(agent)),
+        PermissionScope::Session => RuleScope::Session(agent.root()),
         PermissionScope::Project => RuleScope::Project(standing::project(&agent.home)),
         PermissionScope::Always => RuleScope::Always,
     };

@@ -9,6 +9,7 @@ use super::{
     ask::ask,
     compaction::compact,
     decide::{Next, decide},
+    hook_points::may_end,
     limits::End,
     take::take_in,
     verify::verify,
@@ -28,7 +29,7 @@ pub(super) async fn run(agent: &mut Agent) -> Result<End, Error> {
                 Next::Act(calls) => act(agent, calls).await?,
                 Next::Verify => verify(agent).await?,
                 Next::Compact(squeeze) => compact(agent, squeeze).await?,
-                Next::End(end) => Some(end),
+                Next::End(end) => may_end(agent, end).await?,
             },
         };
         if let Some(end) = ended {

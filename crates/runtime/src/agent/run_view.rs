@@ -4,7 +4,7 @@ use std::{collections::VecDeque, path::PathBuf};
 
 use rooftree_protocol::{
     Answer, Mandate, MessageId, Outcome, RunId, Timestamp, ToolCall, Usage,
-    event::{Denial, ReplyRecord, RunMode, StopReason, ToolRecord},
+    event::{Denial, HookNote, ReplyRecord, RunMode, StopReason, ToolRecord},
     tool_call::{FileAction, FileNote},
 };
 
@@ -77,6 +77,12 @@ pub struct RunView {
     pub waiting_until: Option<Timestamp>,
     /// What people were asked about the last reply's calls.
     pub asked: Vec<Asked>,
+    /// How often a hook has kept it from ending.
+    pub put_off: u32,
+    /// Why a hook refused its message, if one did.
+    pub refused: Option<String>,
+    /// At which points hooks said something with an effect, and about what.
+    heard: Vec<(String, Option<String>)>,
     last_calls: Vec<ToolCall>,
 }
 
@@ -106,6 +112,9 @@ impl RunView {
             cut_off: 0,
             waiting_until: None,
             asked: Vec::new(),
+            put_off: 0,
+            refused: None,
+            heard: Vec::new(),
             last_calls: Vec::new(),
         }
     }
@@ -113,6 +122,24 @@ impl RunView {
     /// What was asked under this name.
     pub(super) fn asked(&self, id: &str) -> Option<&Asked> {
         self.asked.iter().find(|asked| asked.id == id)
+    }
+
+    /// Whether a hook said something with an effect at this point, about this.
+    pub(super) fn has_heard(&self, point: &str, about: Option<&str>) -> bool {
+        self.heard.iter().any(|(known, what)| known == point && what.as_deref() == about)
+    }
+
+    pub(super) fn note_hook(&mut self, note: &HookNote) {
+        match note.point.as_str() {
+            "Stop" | "SubagentStop" if note.blocks => self.put_off += 1,
+            "UserPromptSubmit" if note.blocks && note.about.as_deref() == Some(self.message.as_str()) => {
+                self.refused = Some(note.text.clone());
+            }
+            // Only what begins once is asked for.
+            "UserPromptSubmit" | "SubagentStart" => {}
+            _ => return,
+        }
+        self.heard.push((note.point.clone(), note.about.clone()));
     }
 
     pub(super) fn note_reply(&mut self, reply: &ReplyRecord, calls: &[ToolCall]) {

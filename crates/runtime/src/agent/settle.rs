@@ -7,12 +7,13 @@ use rooftree_protocol::{
 };
 use rooftree_store::{Post, failpoint};
 
-use super::{Agent, call::leave, journal::Commit, limits, limits::End, take::shortened, task};
+use super::{Agent, call::leave, hook_points, journal::Commit, limits, limits::End, take::shortened, task};
 use crate::{Error, world::Errand};
 
 /// Settles the open run. Returns once that is on disk: only then does the answer leave.
 pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
     let Some(status) = end.status() else { return Ok(()) };
+    hook_points::failed(agent, &end);
     // Every call has a result, also those the run ended without making.
     let open: Vec<ToolCall> = agent.history.open_calls().map(|open| open.call.clone()).collect();
     leave(agent, open, "[cancelled] the run ended before this call was made");

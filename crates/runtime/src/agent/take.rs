@@ -5,7 +5,7 @@
 use rooftree_protocol::{EventBody, Lane, Message, Origin, RunId, event::RunMode};
 use rooftree_store::{InboxItem, failpoint, looked_at};
 
-use super::{Agent, journal::Commit, permission::written};
+use super::{Agent, hook_points, journal::Commit, permission::written};
 use crate::{Error, inbox};
 
 /// Starts a run for the next message in the mail, or for what waits at the boundary.
@@ -75,8 +75,13 @@ fn put_aside(agent: &mut Agent, items: &[InboxItem]) -> bool {
     true
 }
 
-/// At a turn boundary: takes in what has come for it since the last one.
+/// At a turn boundary: takes in what has come for it since the last one, as far as hooks let it.
 pub(super) async fn take_in(agent: &mut Agent) -> Result<(), Error> {
+    take_waiting(agent).await?;
+    hook_points::begin(agent).await
+}
+
+async fn take_waiting(agent: &mut Agent) -> Result<(), Error> {
     agent.heed_waiting_signals()?;
     if !agent.has_news {
         return Ok(());

@@ -3,7 +3,10 @@
 //! Invariant: text from outside never carries authority. What another agent, a schedule or the
 //! runtime says is wrapped and escaped; what a person says cannot contain such a wrapping.
 
-use rooftree_protocol::{Message, Origin, Part, event::Verdict};
+use rooftree_protocol::{
+    Message, Origin, Part,
+    event::{HookNote, Verdict},
+};
 
 /// What the model reads of a message.
 pub fn user_parts(message: &Message) -> Vec<Part> {
@@ -21,6 +24,13 @@ pub(crate) fn verdict(verdict: &Verdict) -> String {
     let text =
         format!("Verification failed. Put it right, then say that you are done.\n\n{}", said.join("\n\n"));
     wrapped("rooftree", "verification", &text)
+}
+
+/// What the model reads of what hooks said.
+pub(crate) fn hook(note: &HookNote) -> String {
+    let about: Vec<(&str, &str)> = note.about.iter().map(|about| ("about", about.as_str())).collect();
+    let about = [about, vec![("point", note.point.as_str())]].concat();
+    tagged("rooftree", "hook", &about, &note.text)
 }
 
 /// A file is named in words, and kept for models that can see it.

@@ -24,6 +24,7 @@ pub(super) enum Field {
     Rules,
     Verifiers,
     McpServers,
+    Hooks,
     Examples,
     MaxTurns,
     PermissionMode,
@@ -100,7 +101,7 @@ const FIELDS: &[(Field, &[&str])] = &[
     (Field::External, &["external"]),
     (Field::Disabled, &["disabled", "disable"]),
     (Field::Own, &["x-rooftree"]),
-    (Field::NotYet, &["hooks"]),
+    (Field::Hooks, &["hooks"]),
     (Field::NotYet, &["temperature"]),
     (Field::NotYet, &["top_p"]),
     (Field::NotYet, &["max_tokens"]),
@@ -147,7 +148,7 @@ mod tests {
             ("max-turns", Field::MaxTurns),
             ("mcpServers", Field::McpServers),
             ("systemPrompt", Field::Prompt),
-            ("hooks", Field::NotYet),
+            ("hooks", Field::Hooks),
         ] {
             assert_eq!(field(key), Some(wanted), "{key}");
         }

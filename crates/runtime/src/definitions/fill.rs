@@ -17,6 +17,7 @@ use super::{
     names::READ_ONLY,
     tree::{Entry, Place},
 };
+use crate::hooks;
 
 /// What became of a draft.
 pub(super) struct Filled {
@@ -92,6 +93,7 @@ impl Filling<'_> {
             | Field::DeniedSkills
             | Field::Skills => self.scope(field, entry),
             Field::Rules => self.definition.rules = self.words(entry),
+            Field::Hooks => self.hooks(entry),
             Field::Verifiers => self.definition.verifiers = self.words(entry).unwrap_or_default(),
             Field::McpServers => self.servers(entry),
             Field::Own => self.own(entry),
@@ -143,6 +145,21 @@ impl Filling<'_> {
             }
             (None, _) => scope.allow = words,
         }
+    }
+
+    /// A hook that cannot be honoured is an error in a file that is written for us: a guard that
+    /// nobody asks guards nothing.
+    fn hooks(&mut self, entry: &Entry) {
+        let written = entry.node.json();
+        let source = self.definition.source.clone();
+        for why in hooks::read(&written, source.level, &source.path.unwrap_or_default()).complaints {
+            let what = self.placed(format!("`{}`: {why}", entry.key));
+            match source.dialect {
+                Dialect::Rooftree => self.complaints.error("E0321", Some(entry.at), what, ""),
+                _ => self.complaints.warning("W0113", Some(entry.at), what, "it is not asked"),
+            }
+        }
+        self.definition.hooks = Some(written);
     }
 
     /// Tools reach an agent as tools alone so far.

@@ -25,6 +25,7 @@ pub fn written(definition: &AgentDefinition) -> String {
     add("skills", &json(&definition.preloaded_skills), &json(&usual.preloaded_skills));
     add("rules", &json(&definition.rules), &Value::Null);
     add("verifiers", &json(&definition.verifiers), &json(&usual.verifiers));
+    add("hooks", &json(&definition.hooks), &json(&usual.hooks));
     add("mcp_servers", &json(&definition.mcp_servers), &json(&usual.mcp_servers));
     add("max_turns", &json(&definition.max_turns), &Value::Null);
     add("permission_mode", &json(&definition.permission_mode), &Value::Null);

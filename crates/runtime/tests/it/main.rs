@@ -9,6 +9,7 @@ mod definitions;
 mod delegation;
 mod files;
 mod fuzz;
+mod hooks;
 mod limits;
 mod memory;
 mod order;

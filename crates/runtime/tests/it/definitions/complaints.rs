@@ -27,7 +27,9 @@ fn every_mistake_has_its_place_and_a_way_out() {
         ("tolls: [Read]", "E0318 3:1+5 unknown field `tolls` | did you mean `tools`?"),
         ("weather: nice", "W0101 3:1+7 unknown field `weather` | it has no effect"),
         ("x-weather: nice", ""),
-        ("hooks: {}", "W0102 3:1+5 `hooks` has no effect yet"),
+        ("top_p: 1", "W0102 3:1+5 `top_p` has no effect yet"),
+        ("hooks: {Stop: []}", ""),
+        ("hooks: {Stpo: []}", "E0321 3:1+5 `hooks`: there is no event `Stpo`"),
         ("model: nothing", "E0313 3:8+7 model `nothing` names no provider"),
         ("model: fast", "W0108 3:8+4 model `fast` cannot be had now"),
         ("max_turns: 0", "E0314 3:12+1 `max_turns` must be a whole number above zero"),
@@ -44,7 +46,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
         ("tools: [AskUser]", "W0112 3:9+7 tool `AskUser` is not available here"),
         ("tools: ['todo_*x']", "W0103 3:9+9 `todo_*x` matches no tool"),
         ("mcp_servers: {s: {command: 'run ${NONE}'}}", "W0104 3:28+13 variable `NONE` is not set"),
-        ("strict: true\nhooks: {}", "E"),
+        ("strict: true\ntop_p: 1", "E"),
         ("model: [", "E0311"),
         ("description: twice", "E0311 3:1+11 cannot read the frontmatter: `description` is there twice"),
     ];
@@ -63,11 +65,11 @@ fn every_mistake_has_its_place_and_a_way_out() {
 
 #[test]
 fn a_strict_definition_is_not_used_if_anything_cannot_be_enforced() {
-    let text = "---\ndescription: x\nhooks: {}\n---\nYou work.";
+    let text = "---\ndescription: x\ntop_p: 1\n---\nYou work.";
     let loose = Folder::new().with("project/.rooftree/agents/a.md", text).load();
     assert_eq!((loose.definitions.len(), loose.diagnostics[0].severity), (1, Severity::Warning));
     let strict = Folder::new()
-        .with("project/.rooftree/agents/a.md", &text.replace("hooks", "strict: true\nhooks"))
+        .with("project/.rooftree/agents/a.md", &text.replace("top_p", "strict: true\ntop_p"))
         .load();
     assert_eq!((strict.definitions.len(), strict.diagnostics[0].severity), (0, Severity::Error));
 }

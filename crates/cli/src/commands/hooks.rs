@@ -1,0 +1,124 @@
+//! Shows the hooks there are, and tries them out.
+
+mod rehearsal;
+
+use clap::{Args, Subcommand};
+use rooftree_protocol::{Level, Problem};
+use rooftree_runtime::hooks::{Hook, OnFailure, Wait};
+use serde::Serialize;
+
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    hooks, household,
+    listing::{self, Format, Listed, Output},
+    output, settings,
+    table::{Give, Table},
+    trust,
+    wording::place,
+};
+
+/// Options of `hooks`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the hooks that are asked here, in the order they are asked
+    #[command(visible_alias = "ls")]
+    List {
+        /// Print a JSON array
+        #[arg(long, conflicts_with = "format")]
+        json: bool,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Run the hooks of one event with a made-up occasion, and show what they say
+    Test(rehearsal::Arguments),
+}
+
+/// A hook as it is listed.
+#[derive(Serialize)]
+struct Row {
+    event: &'static str,
+    matcher: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#if: Option<String>,
+    command: String,
+    level: Level,
+    file: String,
+    timeout_secs: f64,
+    r#async: bool,
+    once: bool,
+    /// What a failure means where something waits to pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fail: Option<&'static str>,
+}
+
+impl Listed for Row {
+    fn id(&self) -> String {
+        self.command.clone()
+    }
+}
+
+impl Row {
+    fn of(hook: &Hook) -> Self {
+        let fail = if hook.on_failure == OnFailure::Open { "open" } else { "closed" };
+        Self {
+            event: hook.point.name(),
+            matcher: hook.matcher.to_string(),
+            r#if: hook.condition.as_ref().map(ToString::to_string),
+            command: hook.name().to_owned(),
+            level: hook.level,
+            file: place(&hook.place),
+            timeout_secs: hook.patience.as_secs_f64(),
+            r#async: hook.wait == Wait::Background,
+            once: hook.once.is_some(),
+            fail: hook.point.is_gate().then_some(fail),
+        }
+    }
+}
+
+/// Does it.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let settings = settings::load(environment)?;
+    let places = household::places(environment);
+    let trust = trust::of(environment, &places);
+    let places = places.trusted(trust);
+    let found = hooks::find(environment, &settings, &places)?;
+    for remark in &found.remarks {
+        output::mention(environment, remark);
+    }
+    if trust == rooftree_runtime::definitions::Trust::Missing {
+        for path in hooks::brought(&places) {
+            let path = place(&path);
+            output::mention(environment, &format!("not used, because this folder is not trusted: {path}"));
+        }
+    }
+    match arguments.action {
+        Action::List { json, output } => {
+            let rows: Vec<Row> = found.hooks.hooks.iter().map(Row::of).collect();
+            let format = if json { Format::Json } else { output.format };
+            listing::print(&rows, format, listing::look(environment), table)?;
+            Ok(Exit::DONE)
+        }
+        Action::Test(arguments) => rehearsal::execute(&arguments, environment, &found.hooks).await,
+    }
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new([
+        ("EVENT", Give::Stiff),
+        ("MATCHER", Give::Soft),
+        ("COMMAND", Give::Soft),
+        ("FILE", Give::Spare),
+    ]);
+    for row in rows {
+        table.row([row.event.to_owned(), row.matcher.clone(), row.command.clone(), row.file.clone()]);
+    }
+    table
+}

@@ -1,0 +1,74 @@
+//! The hooks of this place: the user's, and the project's if the folder is trusted.
+//!
+//! What cannot be honoured is an error in files that are written for us, because a guard that nobody
+//! asks guards nothing; in files of another program it is a remark, because they are not ours to mend.
+
+mod files;
+
+use std::path::PathBuf;
+
+use rooftree_protocol::{ErrorCode, Level, Problem};
+use rooftree_runtime::{
+    Hooks,
+    definitions::{Places, Trust},
+    hooks::{Written, read},
+};
+
+use self::files::{File, Manner};
+use crate::{environment::Environment, settings::Settings, wording::place};
+
+/// The hooks there are, and what people should know about them.
+pub struct Found {
+    pub hooks: Hooks,
+    pub remarks: Vec<String>,
+}
+
+/// Reads all of them, the user's first.
+pub fn find(environment: &Environment, settings: &Settings, places: &Places) -> Result<Found, Problem> {
+    let mut found = Found { hooks: Hooks::default(), remarks: Vec::new() };
+    found.hooks.project = places.root().map(ToOwned::to_owned);
+    let tables = settings.hooks.iter().map(|table| File {
+        path: table.path.clone(),
+        level: table.level,
+        manner: Manner::Ours,
+        hooks: table.hooks.clone(),
+    });
+    let mut all = files::user(environment)?;
+    all.extend(tables);
+    if places.trust == Trust::Given {
+        let project = files::project(places)?;
+        found.remarks.extend(project.remarks);
+        all.extend(project.files);
+    }
+    for file in all {
+        if file.level == Level::Project && places.trust == Trust::Missing {
+            let here = place(&file.path);
+            found.remarks.push(format!("this folder is not trusted, so the hooks in {here} are not asked"));
+            continue;
+        }
+        found.add(&file)?;
+    }
+    Ok(found)
+}
+
+impl Found {
+    fn add(&mut self, file: &File) -> Result<(), Problem> {
+        let Written { hooks, complaints } = read(&file.hooks, file.level, &file.path);
+        let here = place(&file.path);
+        match (file.manner, complaints.first()) {
+            (Manner::Ours, Some(first)) => {
+                let message = format!("{here}: hooks: {first}");
+                let fix = "rooftree hooks list shows what is read; docs/hooks.md says what can be written";
+                return Err(Problem::new(ErrorCode::InvalidConfig, message).fix(fix));
+            }
+            _ => self.remarks.extend(complaints.iter().map(|what| format!("{here}: hooks: {what}"))),
+        }
+        self.hooks.hooks.extend(hooks);
+        Ok(())
+    }
+}
+
+/// Files with hooks that the project brings, whether they are used or not.
+pub fn brought(places: &Places) -> Vec<PathBuf> {
+    files::brought(places)
+}

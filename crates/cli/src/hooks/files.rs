@@ -1,0 +1,120 @@
+//! The files hooks are written in: ours, and those of another program that the project brings.
+
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use rooftree_protocol::{ErrorCode, Level, Problem};
+use rooftree_runtime::definitions::Places;
+use serde_json::Value;
+
+use crate::{environment::Environment, wording::place};
+
+/// Where a project writes hooks, the most general first.
+const PROJECT: [(&str, Manner); 3] = [
+    (".claude/settings.json", Manner::Foreign),
+    (".claude/settings.local.json", Manner::Foreign),
+    (".rooftree/hooks.json", Manner::Ours),
+];
+/// What a file of ours may hold besides hooks.
+const BESIDE: [&str; 3] = ["hooks", "$schema", "description"];
+
+/// For whom a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    Ours,
+    /// Another program's, with much in it that is not about hooks.
+    Foreign,
+}
+
+/// A file with hooks in it.
+#[derive(Clone, Debug)]
+pub struct File {
+    pub path: PathBuf,
+    pub level: Level,
+    pub manner: Manner,
+    /// What it says below `hooks`.
+    pub hooks: Value,
+}
+
+/// The project's files, and what people should know about them.
+#[derive(Default)]
+pub struct Project {
+    pub files: Vec<File>,
+    pub remarks: Vec<String>,
+}
+
+/// The user's file.
+pub fn user(environment: &Environment) -> Result<Vec<File>, Problem> {
+    let path = environment.settings.with_file_name("hooks.json");
+    Ok(ours(&path, Level::User)?.into_iter().collect())
+}
+
+/// The project's files. Where its `.claude` files say that no hooks are to be used, theirs are not.
+pub fn project(places: &Places) -> Result<Project, Problem> {
+    let mut project = Project::default();
+    let mut is_off = None;
+    for (path, manner) in candidates(places) {
+        if manner == Manner::Ours {
+            project.files.extend(ours(&path, Level::Project)?);
+            continue;
+        }
+        match whole(&path) {
+            Ok(Some(value)) => {
+                if value.get("disableAllHooks").and_then(Value::as_bool) == Some(true) {
+                    is_off = Some(path.clone());
+                }
+                let hooks = value.get("hooks").cloned();
+                let file = hooks.map(|hooks| File { path, level: Level::Project, manner, hooks });
+                project.files.extend(file);
+            }
+            Ok(None) => {}
+            Err(why) => project.remarks.push(format!("{} is not used: {why}", place(&path))),
+        }
+    }
+    if let Some(path) = is_off {
+        project.files.retain(|file| file.manner == Manner::Ours);
+        project.remarks.push(format!("{} turns the hooks of .claude off", place(&path)));
+    }
+    Ok(project)
+}
+
+/// The project's files that have hooks in them, or cannot be read.
+pub fn brought(places: &Places) -> Vec<PathBuf> {
+    let has_hooks = |path: &Path| match whole(path) {
+        Ok(Some(value)) => value.get("hooks").is_some(),
+        Ok(None) => false,
+        Err(_) => true,
+    };
+    candidates(places).into_iter().map(|(path, _)| path).filter(|path| has_hooks(path)).collect()
+}
+
+fn candidates(places: &Places) -> Vec<(PathBuf, Manner)> {
+    let below = |place: &PathBuf| PROJECT.map(|(name, manner)| (place.join(name), manner));
+    places.project.iter().flat_map(below).collect()
+}
+
+fn ours(path: &Path, level: Level) -> Result<Option<File>, Problem> {
+    let wrong = |what: String| {
+        Problem::new(ErrorCode::InvalidConfig, format!("{}: {what}", place(path)))
+            .fix(r#"write {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}]}}"#)
+    };
+    let Some(value) = whole(path).map_err(wrong)? else { return Ok(None) };
+    let fields = value.as_object().ok_or_else(|| wrong("it is no JSON object".into()))?;
+    if let Some(unknown) = fields.keys().find(|key| !BESIDE.contains(&key.as_str())) {
+        return Err(wrong(format!("unknown key `{unknown}`")));
+    }
+    let hooks = fields.get("hooks").cloned().ok_or_else(|| wrong("it has no `hooks`".into()))?;
+    Ok(Some(File { path: path.to_owned(), level, manner: Manner::Ours, hooks }))
+}
+
+/// A whole file; none if there is none.
+fn whole(path: &Path) -> Result<Option<Value>, String> {
+    match fs::read_to_string(path) {
+        Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| format!("not JSON: {error}")),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(format!("cannot be read: {error}")),
+    }
+}

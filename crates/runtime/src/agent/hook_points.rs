@@ -1,0 +1,185 @@
+//! The points at which an agent asks hooks: each is one call in the file it belongs to.
+//!
+//! What a hook says that has an effect is an event, so that a replay knows it; a verdict without
+//! effect is not kept, and is asked for again after a crash. Without hooks every point is a look at
+//! an empty list.
+
+mod asking;
+mod compacting;
+mod life;
+mod tools;
+
+use std::{collections::HashSet, path::PathBuf, pin::pin, sync::Arc};
+
+use rooftree_protocol::{
+    ErrorCode, EventBody, MessageId, Problem, RunId,
+    event::{HookNote, NoticeLevel},
+};
+use serde_json::{Map, Value};
+
+use super::{Agent, call::Prepared, limits::End};
+use crate::{
+    Error,
+    hooks::{self, Answer, Hook, Occasion, Point, Use, Wait},
+    world::World,
+};
+
+pub(super) use asking::{notify, permission};
+pub(super) use compacting::{compacted, puts_off};
+pub(super) use life::{begin, cleared, failed, may_end};
+pub(super) use tools::{Said, Used, after_batch, after_tools, has_say, refused, used};
+
+/// What an agent remembers about hooks while it is awake.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// The delegated run whose beginning hooks were told of.
+    greeted: Option<RunId>,
+    /// Messages that hooks have let pass.
+    passed: HashSet<MessageId>,
+    /// The reply after which a hook has put off making the context smaller.
+    put_off: Option<u64>,
+}
+
+impl Memory {
+    /// Whether a hook wants the context left alone until the next reply.
+    pub(super) fn is_put_off(&self, reply_at: u64) -> bool {
+        self.put_off == Some(reply_at)
+    }
+}
+
+/// Whether anybody is asked at this point.
+fn wants(agent: &Agent, point: Point) -> bool {
+    agent.world.options.hooks.wants(point) || agent.kit.hooks.iter().any(|hook| hook.point == point)
+}
+
+/// Whether there are hooks at all.
+fn is_any(agent: &Agent) -> bool {
+    !agent.world.options.hooks.hooks.is_empty() || !agent.kit.hooks.is_empty()
+}
+
+fn occasion(agent: &Agent, point: Point, details: Value) -> Occasion {
+    Occasion {
+        point,
+        session: agent.session.id.clone(),
+        root: agent.root(),
+        run: agent.run_id(),
+        message: agent.history.run().map(|run| run.message.clone()),
+        agent: agent.session.agent.clone(),
+        depth: agent.depth(),
+        cwd: agent.session.cwd.clone(),
+        mode: agent.policy.mode,
+        names: Vec::new(),
+        call: None,
+        details: if let Value::Object(details) = details { details } else { Map::new() },
+    }
+}
+
+/// All names a call's tool answers to.
+fn names_of(one: &Prepared) -> Vec<String> {
+    let aliases = one.tool.aliases().iter().map(|alias| (*alias).to_owned());
+    std::iter::once(one.tool.spec().name.clone()).chain(aliases).collect()
+}
+
+/// What a rule is compared with.
+fn use_of(one: &Prepared) -> Use {
+    let (tool, subject) = (one.tool.spec().name.clone(), one.tool.subject(&one.input));
+    Use { tool, subject, effect: one.effect }
+}
+
+/// Asks, and waits for the answer. None if the run must end first; `agent.ending` says how.
+async fn fire(agent: &mut Agent, occasion: Occasion) -> Result<Option<Answer>, Error> {
+    let (ahead, aside) = chosen(agent, &occasion);
+    in_background(&agent.world, &agent.session, aside, &occasion);
+    if ahead.is_empty() {
+        return Ok(Some(Answer::default()));
+    }
+    for status in ahead.iter().filter_map(|hook| hook.status.clone()) {
+        agent.say(notice(NoticeLevel::Info, "hook_status", status));
+    }
+    let asking = hooks::ask(ahead, occasion, project(agent), agent.world.options.clock.clone());
+    let Some(answer) = unless_interrupted(agent, asking).await? else { return Ok(None) };
+    heed(agent, &answer);
+    Ok(Some(answer))
+}
+
+/// Tells hooks in background: whatever they say, the work goes on.
+fn tell(agent: &Agent, occasion: Occasion) {
+    let (ahead, aside) = chosen(agent, &occasion);
+    in_background(&agent.world, &agent.session, [ahead, aside].concat(), &occasion);
+}
+
+/// The hooks to be asked: those that are waited for, and the others.
+fn chosen(agent: &Agent, occasion: &Occasion) -> (Vec<Hook>, Vec<Hook>) {
+    let all = agent.world.options.hooks.hooks.iter().chain(&agent.kit.hooks);
+    hooks::asked_on(all, occasion).into_iter().partition(|hook| hook.wait == Wait::Foreground)
+}
+
+fn project(agent: &Agent) -> Option<PathBuf> {
+    agent.world.options.hooks.project.clone()
+}
+
+fn in_background(
+    world: &Arc<World>,
+    session: &rooftree_protocol::Session,
+    hooks: Vec<Hook>,
+    occasion: &Occasion,
+) {
+    if hooks.is_empty() {
+        return;
+    }
+    let (world_there, session, occasion) = (world.clone(), session.clone(), occasion.clone());
+    // A runtime that stops waits for it; its time is bounded.
+    world.crew.spawn(async move {
+        let (run, options) = (occasion.run.clone(), &world_there.options);
+        let answer = hooks::ask(hooks, occasion, options.hooks.project.clone(), options.clock.clone()).await;
+        for words in answer.notices {
+            world_there.mention(&session, run.clone(), notice(NoticeLevel::Warning, "hook", words));
+        }
+    });
+}
+
+/// Waits for something, unless the run must end first: then `agent.ending` says how.
+async fn unless_interrupted<T>(agent: &mut Agent, work: impl Future<Output = T>) -> Result<Option<T>, Error> {
+    let mut work = pin!(work);
+    loop {
+        let came = tokio::select! {
+            biased;
+            came = agent.interruption() => came,
+            done = &mut work => return Ok(Some(done)),
+        };
+        if let Some(end) = agent.heed(came)? {
+            agent.ending = Some(end);
+            return Ok(None);
+        }
+    }
+}
+
+/// Tells people what hooks want them to know, and ends the run if one wants that.
+fn heed(agent: &mut Agent, answer: &Answer) {
+    for words in &answer.notices {
+        agent.note(notice(NoticeLevel::Warning, "hook", words.clone()));
+    }
+    if let Some(why) = &answer.stops {
+        agent.ending = Some(stopped(why));
+    }
+}
+
+/// How a run ends that a hook has stopped.
+fn stopped(why: &str) -> End {
+    let problem = Problem::new(ErrorCode::ToolDenied, format!("a hook stopped the run: {why}"));
+    End::Failed(problem.fix("rooftree hooks list shows the hooks there are"))
+}
+
+fn notice(level: NoticeLevel, code: &str, message: String) -> EventBody {
+    EventBody::Notice { level, code: code.into(), message, hint: None }
+}
+
+/// Keeps what hooks want the model to read, and what they have put off.
+fn keep(agent: &mut Agent, point: Point, about: Option<String>, answer: &Answer) {
+    let texts = answer.refusal().into_iter().chain(answer.context.iter().map(String::as_str));
+    let text = texts.collect::<Vec<_>>().join("\n\n");
+    let blocks = answer.refusal().is_some();
+    if blocks || !text.is_empty() {
+        agent.note(EventBody::HookSaid(HookNote { point: point.name().into(), about, blocks, text }));
+    }
+}

@@ -1,0 +1,171 @@
+//! Hooks about the life of a session and its runs: beginning, prompts, ending.
+
+use rooftree_protocol::{ErrorCode, Problem, message::text_of};
+use rooftree_providers::ModelMessage;
+use serde_json::json;
+
+use super::{fire, is_any, keep, occasion, tell, wants};
+use crate::{
+    Error,
+    agent::{Agent, limits::End},
+    hooks::{Answer, Beginning, Occasion, Point},
+};
+
+/// How often a run can be kept from ending.
+const PUT_OFF: u32 = 5;
+
+/// At a turn boundary: tells of the beginning once, and has what people said judged.
+pub(in crate::agent) async fn begin(agent: &mut Agent) -> Result<(), Error> {
+    if !is_any(agent) || agent.ending.is_some() || agent.history.open_calls().next().is_some() {
+        return Ok(());
+    }
+    if let Some(why) = agent.history.run().and_then(|run| run.refused.clone()) {
+        // Cut off between the refusal and the end of the run.
+        agent.ending = Some(refused(&why));
+        return Ok(());
+    }
+    greet(agent).await?;
+    if agent.ending.is_none() && wants(agent, Point::UserPromptSubmit) {
+        prompts(agent).await?;
+    }
+    Ok(())
+}
+
+async fn greet(agent: &mut Agent) -> Result<(), Error> {
+    if agent.mandate.is_some() {
+        return greet_child(agent).await;
+    }
+    if !wants(agent, Point::SessionStart) && !wants(agent, Point::SessionEnd) {
+        return Ok(());
+    }
+    let source = match agent.world.begun.how(&agent.session.id) {
+        Beginning::Done => return Ok(()),
+        Beginning::Cleared => "clear",
+        Beginning::First if crate::agent::opening(&agent.session).is_some() => "startup",
+        Beginning::First => "resume",
+    };
+    agent.world.begun.begin(occasion(agent, Point::SessionEnd, json!({})), agent.kit.hooks.clone());
+    start_session(agent, source).await
+}
+
+/// Tells that a session begins, whatever that means.
+pub(super) async fn start_session(agent: &mut Agent, source: &str) -> Result<(), Error> {
+    if agent.mandate.is_some() || !wants(agent, Point::SessionStart) {
+        return Ok(());
+    }
+    let details = json!({"source": source, "model": agent.model_name(), "agent_type": agent.session.agent});
+    let about = occasion(agent, Point::SessionStart, details).named([source.to_owned()]);
+    said(agent, about).await
+}
+
+/// A delegated run begins; told once, also if it is cut off later.
+async fn greet_child(agent: &mut Agent) -> Result<(), Error> {
+    let run = agent.run_id();
+    if agent.hooked.greeted == run || !wants(agent, Point::SubagentStart) {
+        return Ok(());
+    }
+    agent.hooked.greeted = run;
+    if agent.history.run().is_some_and(|run| run.has_heard(Point::SubagentStart.name(), None)) {
+        return Ok(());
+    }
+    let title = agent.history.run().map(|run| run.title.clone());
+    let about = occasion(agent, Point::SubagentStart, json!({ "description": title }));
+    let name = agent.session.agent.clone();
+    said(agent, about.named([name])).await
+}
+
+/// Asks, and keeps what the model should read.
+async fn said(agent: &mut Agent, occasion: Occasion) -> Result<(), Error> {
+    let point = occasion.point;
+    if let Some(answer) = fire(agent, occasion).await? {
+        // Nothing waits here that could be refused.
+        let answer = Answer { verdict: Default::default(), ..answer };
+        keep(agent, point, None, &answer);
+    }
+    Ok(())
+}
+
+/// Has what people said since the last reply judged, each message once.
+async fn prompts(agent: &mut Agent) -> Result<(), Error> {
+    for (id, message) in agent.history.prompts().to_vec() {
+        let is_kept = |run: &crate::agent::run_view::RunView| {
+            run.has_heard(Point::UserPromptSubmit.name(), Some(id.as_str()))
+        };
+        if agent.history.run().is_some_and(is_kept) || !agent.hooked.passed.insert(id.clone()) {
+            continue;
+        }
+        let ModelMessage::User(parts) = message.as_ref() else { continue };
+        let about = occasion(agent, Point::UserPromptSubmit, json!({ "prompt": text_of(parts) }));
+        let Some(answer) = fire(agent, about).await? else {
+            // Whoever goes on with the run asks again.
+            agent.hooked.passed.remove(&id);
+            return Ok(());
+        };
+        keep(agent, Point::UserPromptSubmit, Some(id.to_string()), &answer);
+        if let Some(why) = agent.history.run().and_then(|run| run.refused.clone()) {
+            agent.ending = Some(refused(&why));
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn refused(why: &str) -> End {
+    let problem = Problem::new(ErrorCode::ToolDenied, format!("a hook refused the message: {why}"));
+    End::Failed(problem.fix("say it differently; rooftree hooks list shows the hooks there are"))
+}
+
+/// Whether a run that is done may end. If not, the model reads why and goes on.
+pub(in crate::agent) async fn may_end(agent: &mut Agent, end: End) -> Result<Option<End>, Error> {
+    let point = if agent.mandate.is_some() { Point::SubagentStop } else { Point::Stop };
+    if end != End::Completed || !is_any(agent) || !wants(agent, point) {
+        return Ok(Some(end));
+    }
+    let (text, before) =
+        agent.history.run().map_or((String::new(), 0), |run| (run.text.clone(), run.put_off));
+    let details = json!({"stop_hook_active": before > 0, "last_assistant_message": text});
+    let mut about = occasion(agent, point, details);
+    if point == Point::SubagentStop {
+        about.names = vec![agent.session.agent.clone()];
+    }
+    let Some(mut answer) = fire(agent, about).await? else { return Ok(agent.ending.take()) };
+    if answer.stops.is_some() {
+        // It ends anyway, and as well as it would have.
+        agent.ending = None;
+        return Ok(Some(end));
+    }
+    if answer.refusal().is_some() && before >= PUT_OFF {
+        let words = format!("a {point} hook has kept the run from ending {PUT_OFF} times; now it ends");
+        super::heed(agent, &Answer { notices: vec![words], ..Answer::default() });
+        return Ok(Some(end));
+    }
+    if answer.refusal().is_none() {
+        // What nobody is going to read is not kept.
+        answer.context.clear();
+    }
+    keep(agent, point, None, &answer);
+    Ok(answer.refusal().is_none().then_some(end))
+}
+
+/// A run ends because of a failure.
+pub(in crate::agent) fn failed(agent: &Agent, end: &End) {
+    let End::Failed(problem) = end else { return };
+    if !wants(agent, Point::StopFailure) {
+        return;
+    }
+    let code = json!(problem.code);
+    let name = code.as_str().unwrap_or_default().to_owned();
+    let text = agent.history.run().map(|run| run.text.clone());
+    let details = json!({"error": code, "error_details": problem.message, "last_assistant_message": text});
+    tell(agent, occasion(agent, Point::StopFailure, details).named([name]));
+}
+
+/// The session was cleared: it ends, and begins anew with the next message.
+pub(in crate::agent) fn cleared(agent: &Agent) {
+    if !is_any(agent) {
+        return;
+    }
+    agent.world.begun.clear(&agent.session.id);
+    let about = occasion(agent, Point::SessionEnd, json!({"reason": "clear"}));
+    tell(agent, about.named(["clear".to_owned()]));
+}

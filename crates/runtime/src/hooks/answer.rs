@@ -1,0 +1,293 @@
+//! What a hook says: read from JSON, from exit codes and plain words, or made in code.
+
+use rooftree_tools::output;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Point, Verdict};
+
+/// Characters of one text a hook may have a model or a person read.
+const LONGEST: usize = 10_000;
+
+/// What hooks say at one point. Nothing is said by default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// Whether it may happen. At most points a refusal only puts something off.
+    pub verdict: Verdict,
+    /// Whether a person need not be asked where only the mode wants one to be.
+    pub permits: bool,
+    /// Why it is permitted or somebody is to be asked, in words.
+    pub because: Option<String>,
+    /// Other arguments for the call. They are checked as if the model had written them.
+    pub input: Option<Value>,
+    /// What the model should read.
+    pub context: Vec<String>,
+    /// What people should read.
+    pub notices: Vec<String>,
+    /// Why the whole run should end, if it should.
+    pub stops: Option<String>,
+}
+
+impl Answer {
+    /// No, because …
+    pub fn deny(because: impl Into<String>) -> Self {
+        Self { verdict: Verdict::deny(because), ..Self::default() }
+    }
+
+    /// Nothing against it, and something for the model to read.
+    pub fn context(text: impl Into<String>) -> Self {
+        Self { context: vec![text.into()], ..Self::default() }
+    }
+
+    /// Other arguments for the call.
+    pub fn rewrite(input: Value) -> Self {
+        Self { input: Some(input), ..Self::default() }
+    }
+
+    /// Why it must not happen, if it must not.
+    pub fn refusal(&self) -> Option<&str> {
+        if let Verdict::Deny(why) = &self.verdict { Some(why) } else { None }
+    }
+
+    /// Takes in what another hook says. The strictest word counts.
+    pub(super) fn add(&mut self, other: Self) {
+        self.because = other.because.or(self.because.take());
+        self.verdict = match (std::mem::take(&mut self.verdict), other.verdict) {
+            (Verdict::Deny(one), Verdict::Deny(other)) => Verdict::Deny(format!("{one}\n{other}")),
+            (one, other) => one.max(other),
+        };
+        self.permits |= other.permits;
+        self.input = other.input.or(self.input.take());
+        self.context.extend(other.context);
+        self.notices.extend(other.notices);
+        self.stops = self.stops.take().or(other.stops);
+    }
+
+    /// What a program said by exiting with 2.
+    pub(super) fn blocked(errors: &str) -> Self {
+        let words = errors.trim();
+        Self::deny(if words.is_empty() {
+            "a hook refuses it and does not say why".into()
+        } else {
+            cut(words)
+        })
+    }
+
+    /// What a program said by ending well after printing this.
+    pub(super) fn printed(point: Point, text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if !text.starts_with('{') {
+            let is_context = point.takes_plain_words() && !text.is_empty();
+            return Ok(if is_context { Self::context(cut(text)) } else { Self::default() });
+        }
+        let printed: Printed = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        printed.understood(point)
+    }
+}
+
+/// The JSON a program prints. Fields that are not listed have no effect here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Printed {
+    #[serde(rename = "continue")]
+    goes_on: Option<bool>,
+    stop_reason: Option<String>,
+    system_message: Option<String>,
+    decision: Option<String>,
+    reason: Option<String>,
+    hook_specific_output: Option<Specific>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Specific {
+    hook_event_name: Option<String>,
+    permission_decision: Option<String>,
+    permission_decision_reason: Option<String>,
+    updated_input: Option<Value>,
+    additional_context: Option<String>,
+    decision: Option<Decided>,
+}
+
+/// How a hook answers in place of a person.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Decided {
+    behavior: String,
+    #[serde(default)]
+    message: Option<String>,
+    #[serde(default)]
+    interrupt: bool,
+    #[serde(default)]
+    updated_input: Option<Value>,
+}
+
+impl Printed {
+    fn understood(self, point: Point) -> Result<Answer, String> {
+        let mut answer = Answer::default();
+        if self.goes_on == Some(false) {
+            answer.stops =
+                Some(self.stop_reason.map_or_else(|| "a hook wants it to end".into(), |why| cut(&why)));
+        }
+        answer.notices.extend(self.system_message.map(|text| cut(&text)));
+        match self.decision.as_deref() {
+            None => {}
+            Some("block") => answer.verdict = refusal(self.reason),
+            Some("approve") if point == Point::PreToolUse => answer.permits = true,
+            Some(other) => return Err(format!("`decision` cannot be `{other}`; it can be `block`")),
+        }
+        match self.hook_specific_output {
+            Some(specific) => specific.added_to(answer, point),
+            None => Ok(answer),
+        }
+    }
+}
+
+impl Specific {
+    fn added_to(self, mut answer: Answer, point: Point) -> Result<Answer, String> {
+        if let Some(name) = self.hook_event_name.filter(|name| name != point.name()) {
+            return Err(format!("`hookEventName` is `{name}`, but this is `{point}`"));
+        }
+        answer.context.extend(self.additional_context.map(|text| cut(&text)));
+        let because = self.permission_decision_reason;
+        match (self.permission_decision.as_deref(), point) {
+            (None, _) => {}
+            (Some("allow"), Point::PreToolUse) => (answer.permits, answer.because) = (true, because),
+            (Some("deny"), Point::PreToolUse) => answer.verdict = refusal(because),
+            // Here a question waits as long as need be, so putting it off is asking.
+            (Some("ask" | "defer"), Point::PreToolUse) => {
+                answer.verdict = answer.verdict.max(Verdict::Ask);
+                answer.because = because;
+            }
+            (Some(other), Point::PreToolUse) => {
+                return Err(format!(
+                    "`permissionDecision` cannot be `{other}`; it is allow, deny, ask or defer"
+                ));
+            }
+            (Some(_), _) => return Err("`permissionDecision` is for PreToolUse".into()),
+        }
+        match (self.updated_input, point) {
+            (None, _) => {}
+            (Some(input @ Value::Object(_)), Point::PreToolUse) => answer.input = Some(input),
+            (Some(_), Point::PreToolUse) => return Err("`updatedInput` must be an object".into()),
+            (Some(_), _) => return Err("`updatedInput` is for PreToolUse".into()),
+        }
+        match (self.decision, point) {
+            (None, _) => Ok(answer),
+            (Some(decided), Point::PermissionRequest) => decided.added_to(answer),
+            (Some(_), _) => Err("`hookSpecificOutput.decision` is for PermissionRequest".into()),
+        }
+    }
+}
+
+impl Decided {
+    fn added_to(self, mut answer: Answer) -> Result<Answer, String> {
+        if self.updated_input.is_some() {
+            return Err("`updatedInput` is for PreToolUse: a question is about one exact call".into());
+        }
+        match self.behavior.as_str() {
+            "allow" => answer.permits = true,
+            "deny" => {
+                if self.interrupt {
+                    let why = self.message.as_deref().map_or_else(|| "a hook wants it to end".into(), cut);
+                    answer.stops = Some(why);
+                }
+                answer.verdict = refusal(self.message);
+            }
+            other => return Err(format!("`behavior` cannot be `{other}`; it is allow or deny")),
+        }
+        Ok(answer)
+    }
+}
+
+fn refusal(why: Option<String>) -> Verdict {
+    Verdict::Deny(why.map_or_else(|| "a hook refuses it and does not say why".into(), |why| cut(&why)))
+}
+
+fn cut(text: &str) -> String {
+    if output::is_long(text, LONGEST) { output::cut(text, LONGEST, None).text } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pre(text: &str) -> Result<Answer, String> {
+        Answer::printed(Point::PreToolUse, text)
+    }
+
+    #[test]
+    fn what_can_be_said_before_a_tool_is_used() {
+        let specific = |inner: &str| pre(&format!(r#"{{"hookSpecificOutput": {{{inner}}}}}"#)).unwrap();
+        assert_eq!(pre("all is well").unwrap(), Answer::default());
+        assert_eq!(pre("").unwrap(), Answer::default());
+        assert_eq!(pre(r#"{"decision": "block", "reason": "no"}"#).unwrap(), Answer::deny("no"));
+        assert!(specific(r#""permissionDecision": "allow""#).permits);
+        assert_eq!(specific(r#""permissionDecision": "ask""#).verdict, Verdict::Ask);
+        assert_eq!(specific(r#""permissionDecision": "defer""#).verdict, Verdict::Ask);
+        let denied = specific(r#""permissionDecision": "deny", "permissionDecisionReason": "not you""#);
+        assert_eq!(denied.refusal(), Some("not you"));
+        let rewritten = specific(r#""updatedInput": {"command": "ls"}, "additionalContext": "changed""#);
+        assert_eq!(rewritten.input, Some(serde_json::json!({"command": "ls"})));
+        assert_eq!(rewritten.context, ["changed"]);
+        let stopped = pre(r#"{"continue": false, "stopReason": "enough", "systemMessage": "hi"}"#).unwrap();
+        assert_eq!((stopped.stops.as_deref(), stopped.notices.len()), (Some("enough"), 1));
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_an_error_and_never_a_yes() {
+        for broken in [
+            "{",
+            r#"{"decision": "maybe"}"#,
+            r#"{"continue": "no"}"#,
+            r#"{"hookSpecificOutput": {"permissionDecision": "perhaps"}}"#,
+            r#"{"hookSpecificOutput": {"permissionDecision": true}}"#,
+            r#"{"hookSpecificOutput": {"updatedInput": "ls"}}"#,
+            r#"{"hookSpecificOutput": {"hookEventName": "Stop"}}"#,
+            r#"{"hookSpecificOutput": {"decision": {"behavior": "allow"}}}"#,
+        ] {
+            assert!(pre(broken).is_err(), "{broken}");
+        }
+        let other = r#"{"hookSpecificOutput": {"permissionDecision": "allow"}}"#;
+        assert!(Answer::printed(Point::PermissionRequest, other).is_err());
+    }
+
+    #[test]
+    fn a_question_is_answered_in_place_of_a_person() {
+        let decided = |inner: &str| {
+            let text = format!(r#"{{"hookSpecificOutput": {{"decision": {{{inner}}}}}}}"#);
+            Answer::printed(Point::PermissionRequest, &text)
+        };
+        assert!(decided(r#""behavior": "allow""#).unwrap().permits);
+        let no = decided(r#""behavior": "deny", "message": "later", "interrupt": true"#).unwrap();
+        assert_eq!((no.refusal(), no.stops.as_deref()), (Some("later"), Some("later")));
+        assert!(decided(r#""behavior": "allow", "updatedInput": {}"#).is_err());
+        assert!(decided(r#""behavior": "yes""#).is_err());
+    }
+
+    #[test]
+    fn plain_words_are_context_only_where_a_conversation_begins() {
+        assert_eq!(Answer::printed(Point::SessionStart, "be kind\n").unwrap().context, ["be kind"]);
+        assert_eq!(Answer::printed(Point::PostToolUse, "be kind").unwrap(), Answer::default());
+    }
+
+    #[test]
+    fn no_text_is_longer_than_its_bound() {
+        let text = "x".repeat(50_000);
+        let answer = Answer::printed(Point::UserPromptSubmit, &text).unwrap();
+        assert!(answer.context.concat().len() < 11_000);
+        assert!(Answer::blocked(&text).refusal().unwrap().len() < 11_000);
+    }
+
+    #[test]
+    fn the_strictest_word_counts_and_everything_else_adds_up() {
+        let mut all = Answer { permits: true, ..Answer::context("a") };
+        all.add(Answer::context("b"));
+        all.add(Answer { verdict: Verdict::Ask, ..Answer::default() });
+        all.add(Answer::deny("no"));
+        all.add(Answer::default());
+        assert_eq!((all.refusal(), all.context.len(), all.permits), (Some("no"), 2, true));
+        all.add(Answer::deny("never"));
+        assert_eq!(all.refusal(), Some("no\nnever"));
+    }
+}

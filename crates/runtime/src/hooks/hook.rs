@@ -1,0 +1,176 @@
+//! One hook: when it is asked, how, for how long, and what its failure means.
+
+use std::{
+    collections::HashSet,
+    panic::AssertUnwindSafe,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures::{FutureExt, future::BoxFuture};
+use rooftree_protocol::{Level, SessionId};
+use rooftree_tools::Rule;
+
+use super::{Answer, Failure, Matcher, Occasion, Point, Program};
+use crate::Clock;
+
+/// How long a hook may think where nothing else is said.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Is asked at one point by calling it.
+pub type Handler = Arc<dyn Fn(Occasion) -> BoxFuture<'static, Answer> + Send + Sync>;
+
+/// Something that is asked or told at one point.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Hook {
+    /// At which point.
+    pub point: Point,
+    /// For which tools, agents or reasons.
+    pub matcher: Matcher,
+    /// Only for calls that this rule may mean.
+    pub condition: Option<Rule>,
+    /// What is asked.
+    pub action: Action,
+    /// How long it may think.
+    pub patience: Duration,
+    /// Whether its answer is waited for.
+    pub wait: Wait,
+    /// What a failure means at a point where something waits to pass.
+    pub on_failure: OnFailure,
+    /// The sessions it was asked in, if it is asked only once in each.
+    pub once: Option<Asked>,
+    /// What people read while it is asked.
+    pub status: Option<String>,
+    /// Who wrote it.
+    pub level: Level,
+    /// Where it is written.
+    pub place: PathBuf,
+}
+
+/// The sessions in which a hook was asked.
+pub type Asked = Arc<Mutex<HashSet<SessionId>>>;
+
+/// What is asked.
+#[derive(Clone)]
+pub enum Action {
+    /// A program.
+    Program(Program),
+    /// A function of the program around the runtime.
+    Handler(Handler),
+}
+
+/// Whether an answer is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// The work goes on when the hook has answered.
+    Foreground,
+    /// The work goes on at once, and what the hook says has no effect.
+    Background,
+}
+
+/// What a failure means at a point where something waits to pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// It does not pass.
+    Closed,
+    /// It passes.
+    Open,
+}
+
+impl Hook {
+    /// A function that is asked at this point.
+    pub fn handler(point: Point, handler: Handler) -> Self {
+        Self::new(point, Action::Handler(handler))
+    }
+
+    /// A program that is asked at this point.
+    pub fn program(point: Point, program: Program) -> Self {
+        Self::new(point, Action::Program(program))
+    }
+
+    fn new(point: Point, action: Action) -> Self {
+        Self {
+            point,
+            matcher: Matcher::All,
+            condition: None,
+            action,
+            patience: PATIENCE,
+            wait: Wait::Foreground,
+            on_failure: OnFailure::Closed,
+            once: None,
+            status: None,
+            level: Level::Code,
+            place: PathBuf::new(),
+        }
+    }
+
+    /// What people know it by.
+    pub fn name(&self) -> &str {
+        match &self.action {
+            Action::Program(program) => &program.shown,
+            Action::Handler(_) => "a function of the program",
+        }
+    }
+
+    /// Whether it is to be asked on this occasion.
+    pub fn is_for(&self, occasion: &Occasion) -> bool {
+        self.point == occasion.point
+            && self.matcher.is_for(&occasion.names)
+            && self.condition.as_ref().is_none_or(|rule| occasion.is_meant_by(rule))
+    }
+
+    /// Whether it may be asked in this session; notes that it was.
+    pub(super) fn has_turn(&self, session: &SessionId) -> bool {
+        let Some(once) = &self.once else { return true };
+        once.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone())
+    }
+
+    /// Asks it. It is ended when its time is over, and when the wait is dropped.
+    pub async fn ask(
+        &self,
+        occasion: &Occasion,
+        project: Option<&Path>,
+        clock: &dyn Clock,
+    ) -> Result<Answer, Failure> {
+        let asking = async {
+            match &self.action {
+                Action::Program(program) => program.ask(occasion, project).await,
+                Action::Handler(handler) => Ok(handler(occasion.clone()).await),
+            }
+        };
+        tokio::select! {
+            biased;
+            // Calling a function may panic as well as waiting for it.
+            said = AssertUnwindSafe(asking).catch_unwind() => {
+                said.unwrap_or_else(|_| Err(Failure::Crashed("it panicked".into())))
+            }
+            () = clock.sleep(self.patience) => Err(Failure::OutOfTime),
+        }
+    }
+
+    /// What its failure amounts to.
+    pub(super) fn failed(&self, failure: &Failure) -> Answer {
+        let words = format!("the {} hook `{}` failed: {failure}", self.point, self.name());
+        // A program that ends with an error of its own has looked and has not said no.
+        let is_error = matches!(failure, Failure::Error { .. });
+        if self.point.is_gate() && !is_error && self.on_failure == OnFailure::Closed {
+            return Answer::deny(words);
+        }
+        Answer { notices: vec![words], ..Answer::default() }
+    }
+
+    /// What it may say, given who wrote it.
+    ///
+    /// Invariant: a project's hook never answers for a person. A folder that was merely downloaded
+    /// must not decide what happens on this machine.
+    pub(super) fn bounded(&self, mut answer: Answer) -> Answer {
+        if answer.permits && self.level == Level::Project {
+            answer.permits = false;
+            let words = format!("the hook `{}` cannot allow anything: it is the project's", self.name());
+            answer.notices.push(words);
+        }
+        answer
+    }
+}

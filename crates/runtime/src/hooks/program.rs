@@ -1,0 +1,96 @@
+//! A hook that is a program: JSON in, JSON out, exit code 2 for no.
+
+use std::{ffi::OsString, path::Path, time::Duration};
+
+use rooftree_process::{Ending, Environment, Input, Spawn, spawn_streamed};
+
+use super::{Answer, Failure, Occasion};
+
+/// Bytes a hook may print.
+const LONGEST: usize = 1024 * 1024;
+/// A program's time is counted by whoever asks it; this only keeps it from being waited for for ever.
+const FAR_AWAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// What a shell exits with when it cannot run what it was told to.
+const NOT_RUN: [i32; 2] = [126, 127];
+
+/// What to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// A path, or a name looked up in PATH.
+    program: OsString,
+    args: Vec<OsString>,
+    /// As it is written, for people.
+    pub(super) shown: String,
+    is_shell: bool,
+}
+
+impl Program {
+    /// A line for the shell.
+    pub fn shell(line: &str) -> Self {
+        Self {
+            program: "bash".into(),
+            args: vec!["-c".into(), line.into()],
+            shown: line.into(),
+            is_shell: true,
+        }
+    }
+
+    /// A program and its arguments, without a shell.
+    pub fn exactly(program: &str, args: &[String]) -> Self {
+        let shown = std::iter::once(program).chain(args.iter().map(String::as_str)).collect::<Vec<_>>();
+        let shown = shown.join(" ");
+        let args = args.iter().map(Into::into).collect();
+        Self { program: program.into(), args, shown, is_shell: false }
+    }
+
+    /// Starts it and waits for what it says. Dropping the wait kills it and all it started.
+    pub(super) async fn ask(&self, occasion: &Occasion, project: Option<&Path>) -> Result<Answer, Failure> {
+        let project = project.unwrap_or(&occasion.cwd).display().to_string();
+        let environment = Environment::default()
+            .with("CLAUDE_PROJECT_DIR", &project)
+            .with("ROOFTREE_PROJECT_DIR", &project)
+            .with("ROOFTREE_SESSION_ID", occasion.session.as_str());
+        let spawn = Spawn {
+            program: self.placed(&self.program, &project),
+            args: self.args.iter().map(|arg| self.placed(arg, &project)).collect(),
+            cwd: occasion.cwd.clone(),
+            environment,
+            input: Input::Bytes(format!("{}\n", occasion.input()).into_bytes()),
+            // They are the user's own, or of a folder the user trusts.
+            sandbox: None,
+        };
+        let mut process =
+            spawn_streamed(spawn).await.map_err(|error| Failure::NotStarted(error.to_string()))?;
+        let mut printed = Vec::new();
+        while let Some(bytes) = process.read().await {
+            printed.extend_from_slice(&bytes);
+            if printed.len() > LONGEST {
+                return Err(Failure::TooMuch);
+            }
+        }
+        let finished = process.finish(FAR_AWAY).await;
+        let errors = finished.output.text();
+        match finished.ending {
+            Ending::Exited(0) => Answer::printed(occasion.point, &String::from_utf8_lossy(&printed))
+                .map_err(Failure::NotUnderstood),
+            Ending::Exited(2) => Ok(Answer::blocked(&errors)),
+            Ending::Exited(code) if NOT_RUN.contains(&code) => Err(Failure::NotStarted(errors)),
+            // How a shell tells that what it ran was ended by a signal.
+            Ending::Exited(code @ 129..=192) => Err(Failure::Crashed(format!("signal {}", code - 128))),
+            Ending::Exited(code) => Err(Failure::Error { code, words: errors }),
+            Ending::Signalled(signal) => Err(Failure::Crashed(format!("signal {signal}"))),
+            Ending::TimedOut | Ending::Cancelled => Err(Failure::OutOfTime),
+        }
+    }
+
+    /// The project's root where its variable is written. A shell does that by itself, and does it well.
+    fn placed(&self, text: &OsString, project: &str) -> OsString {
+        match text.to_str() {
+            Some(text) if !self.is_shell => text
+                .replace("${CLAUDE_PROJECT_DIR}", project)
+                .replace("${ROOFTREE_PROJECT_DIR}", project)
+                .into(),
+            _ => text.clone(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Every point there is, met in one life: what a hook file may name really happens.
+
+use std::collections::BTreeSet;
+
+use rooftree_protocol::{AgentDefinition, Answer, Command, EventBody, PermissionMode};
+use rooftree_providers::scripted::{FaultKind, call, fail, say};
+use rooftree_runtime::hooks::POINTS;
+use rooftree_tools::Processes;
+use serde_json::json;
+
+use super::{asked, keeps, kept, with};
+
+#[tokio::test]
+async fn every_point_that_a_file_may_name_is_met() {
+    let place = tempfile::tempdir().unwrap();
+    let log = place.path().join("log");
+    let hooks = POINTS.map(|point| asked(point, &keeps(&log))).to_vec();
+    let todos = json!([{"content": "write", "status": "completed"}]);
+    let entries = [
+        say("").calls([call("Glob", json!({"pattern": "*"})), call("Read", json!({"file_path": "none"}))]),
+        say("").calls([call("TodoWrite", json!({ "todos": todos }))]),
+        say("").calls([call("Write", json!({"file_path": "note.txt", "content": "x"}))]),
+        say("").calls([call("Task", json!({"agent": "helper", "description": "h", "prompt": "Help."}))]),
+        say("done ".repeat(400)),
+    ];
+    let broken = fail(FaultKind::Refused).agent("lead").matching("more more");
+    let others = [say("helped").agent("helper"), say("Facts.").agent("compaction").matching(".*")];
+    let entries = entries.into_iter().map(|entry| entry.agent("lead"));
+    let entries = [broken].into_iter().chain(entries).chain(others);
+    let tools = rooftree_tools::builtin(std::sync::Arc::new(Processes::new(|| 1)));
+    let helper = AgentDefinition { description: "helps".into(), ..AgentDefinition::new("helper") };
+    let mut plan = with(entries, hooks).delegating(tools).agent(helper).asking(PermissionMode::Ask);
+    plan.window = Some(8_000);
+    let house = plan.build();
+    let session = house.post("go").await;
+    let asked = house.saw(&session, "permission.requested").await;
+    let EventBody::PermissionRequested { id: permission, .. } = &asked.body else { unreachable!() };
+    let (permission, answer) = (permission.clone(), Answer::deny(None));
+    house.command(Command::Permit { session: session.clone(), permission, answer }).await;
+    house.finished(&session).await;
+    // A second prompt: the context is made smaller, then the provider refuses.
+    house.post_to(&session, &"more ".repeat(4_000)).await;
+    house.finished_runs(&session, 2).await;
+    house.close().await;
+    let told = kept(&log);
+    let met: BTreeSet<&str> = told.iter().filter_map(|told| told["hook_event_name"].as_str()).collect();
+    let missing: Vec<&str> =
+        POINTS.iter().map(|point| point.name()).filter(|name| !met.contains(name)).collect();
+    assert_eq!(missing, Vec::<&str>::new(), "never met");
+    for told in &told {
+        for field in ["session_id", "cwd", "permission_mode", "hook_event_name"] {
+            assert!(told[field].is_string(), "{field} is missing in {told}");
+        }
+    }
+}
