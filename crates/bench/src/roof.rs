@@ -88,6 +88,7 @@ impl Roof {
             memory: rooftree_runtime::memory::Shelves::default(),
             naming: Arc::new(|name: &str| name.parse()),
             hooks: rooftree_runtime::Hooks::default(),
+            secrets: Arc::default(),
         })
     }
 

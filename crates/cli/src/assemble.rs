@@ -95,6 +95,7 @@ impl Plan {
             workspaces,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
             hooks: rooftree_runtime::Hooks::default(),
+            secrets: Arc::default(),
         })
     }
 }

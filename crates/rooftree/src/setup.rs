@@ -144,6 +144,7 @@ impl Setup {
             naming: Arc::new(move |name| naming.resolve(name)),
             surroundings: Arc::default(),
             hooks,
+            secrets: Arc::default(),
         };
         let roof = Roof::raise(options, self.listeners, line, place);
         Ok(Raised { roof, definitions, models, clock: self.clock, cwd })

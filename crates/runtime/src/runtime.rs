@@ -8,7 +8,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Handle, Options, answers::Answers, bus::Bus, governor::Governor, kit::Kits, replies::Replies,
-    router::Router, signals::Signal, standing::StandingRules, tasks, world::World,
+    router::Router, secrets::GuardedStore, signals::Signal, standing::StandingRules, tasks, world::World,
 };
 
 /// Agents under one roof. Dropping it without [`Runtime::stop`] leaves runs to be resumed.
@@ -18,7 +18,8 @@ pub struct Runtime {
 
 impl Runtime {
     /// Opens the doors. Nothing runs until a command comes.
-    pub fn start(options: Options) -> Self {
+    pub fn start(mut options: Options) -> Self {
+        options.store = Arc::new(GuardedStore::new(options.store, options.secrets.clone()));
         let (errands, to_do) = mpsc::unbounded_channel();
         let world = Arc::new(World {
             options,

@@ -175,6 +175,7 @@ impl Plan {
             memory: rooftree_runtime::memory::Shelves { user: Some(directory.path().join("memory")) },
             naming: Arc::new(|name| name.parse()),
             hooks: rooftree_runtime::Hooks::default(),
+            secrets: Arc::default(),
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }
     }

@@ -28,6 +28,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "governor",
             "hooks",
             "inquiries",
+            "secrets",
             "standing",
             "workspace",
         ],

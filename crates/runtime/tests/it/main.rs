@@ -18,6 +18,7 @@ mod programs;
 mod properties;
 mod recovery;
 mod retry;
+mod secrets;
 mod sessions;
 mod steer;
 mod strict;
