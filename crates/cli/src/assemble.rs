@@ -4,13 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{Confinement, ModelChoice, Network, PermissionMode, SandboxMode};
 use rooftree_runtime::{
-    Asking, Clock, Definitions, Options, Runtime, Surroundings, SystemClock, delegation, memory::Shelves,
-    people_tools, remember, skill_tools, workspace::Place,
+    Asking, Clock, Definitions, Options, Runtime, Secrets, Surroundings, SystemClock, delegation,
+    memory::Shelves, people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
 use rooftree_tools::{Confining, Policy, Processes, Rule, SemanticSearch, Toolset};
 
-use crate::{environment::Private, minds::Minds, scenario, settings::Settings, web::Online};
+use crate::{environment::Private, minds::Minds, scenario, secrets, settings::Settings, web::Online};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -46,6 +46,8 @@ pub struct Plan {
     pub memory: Shelves,
     /// Where working copies of children are kept.
     pub workspaces: Place,
+    /// What must never be kept, told or passed on.
+    pub secrets: Arc<Secrets>,
 }
 
 impl Plan {
@@ -64,8 +66,10 @@ impl Plan {
             private,
             memory,
             workspaces,
+            secrets,
         } = self;
         let sandbox = confining(&wishes, &settings, private);
+        rooftree_process::inherit(secrets::inheritance(&secrets, &settings));
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
@@ -95,7 +99,7 @@ impl Plan {
             workspaces,
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
             hooks: rooftree_runtime::Hooks::default(),
-            secrets: Arc::default(),
+            secrets,
         })
     }
 }

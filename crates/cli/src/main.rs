@@ -19,6 +19,7 @@ mod output;
 mod providers;
 mod rules;
 mod scenario;
+mod secrets;
 mod settings;
 mod table;
 mod terminal;

@@ -27,7 +27,7 @@ pub mod standing;
 mod tree;
 
 pub use ending::Ending;
-pub use environment::Environment;
+pub use environment::{Environment, Inheritance, inherit, looks_secret};
 pub use kept::Kept;
 pub use kill::{kill_group, sweep};
 pub use process::{Bounds, Finished, Process, Streamed};

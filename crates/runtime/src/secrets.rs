@@ -19,25 +19,12 @@ mod token;
 
 use std::{ops::Range, sync::Arc};
 
+use rooftree_process::looks_secret;
 use rooftree_protocol::{EventBody, Message, Problem, texts};
 use rooftree_store::failpoint;
 
 pub use self::{guarded::GuardedStore, held::Held};
 use self::{known::Known, shapes::SHAPES};
-
-/// Names of variables that hold secrets, by how they end or what they contain.
-const SECRET_ENDINGS: [&str; 9] = [
-    "API_KEY",
-    "APIKEY",
-    "TOKEN",
-    "ACCESS_KEY",
-    "SECRET_KEY",
-    "PRIVATE_KEY",
-    "CREDENTIALS",
-    "PASSPHRASE",
-    "_PAT",
-];
-const SECRET_WORDS: [&str; 3] = ["SECRET", "PASSWORD", "PASSWD"];
 
 /// A value shorter than this is in too many texts that have nothing to do with it.
 const SHORTEST_VALUE: usize = 8;
@@ -67,7 +54,7 @@ impl Secrets {
 
     /// The values of variables that hold secrets, going by their names.
     pub fn in_variables(variables: impl IntoIterator<Item = (String, String)>) -> Vec<(String, String)> {
-        variables.into_iter().filter(|(name, value)| is_secret_name(name) && !is_a_place(value)).collect()
+        variables.into_iter().filter(|(name, value)| looks_secret(name) && !is_a_place(value)).collect()
     }
 
     /// The text without its secrets; none if there are none in it.
@@ -148,13 +135,6 @@ fn settle(found: &mut Vec<Found>) {
         }
         overlaps
     });
-}
-
-/// Whether a variable of this name probably holds a secret.
-pub fn is_secret_name(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
-        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// A file that holds a secret is no secret, nor is a switch.

@@ -16,6 +16,7 @@ use crate::{
     exit::Exit,
     minds::Minds,
     scenario::{PROVIDER, Scenario},
+    secrets,
     settings::Settings,
     terminal::{
         self, chosen, flow,
@@ -56,6 +57,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         memory: Default::default(),
         private: environment.private(),
         workspaces: environment.workspaces(),
+        secrets: Arc::new(secrets::known(environment)),
     }
     .start();
     let job = Job {

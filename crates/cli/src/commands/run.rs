@@ -41,7 +41,7 @@ use crate::{
     exit::Exit,
     household::Household,
     minds::Minds,
-    rules, settings,
+    rules, secrets, settings,
     terminal::{chosen, view},
     web::Online,
 };
@@ -175,7 +175,9 @@ async fn attempt(
         Said::Nothing => Errand::Resume,
         Said::Message(message) => Errand::Post(message.parts(&*store).await?),
     };
+    let secrets = Arc::new(secrets::known_with(environment, &settings));
     let plan = Plan {
+        secrets,
         store,
         minds,
         definitions,

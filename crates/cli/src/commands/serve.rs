@@ -23,7 +23,7 @@ use crate::{
     external_agents::{self, PORT},
     household::Household,
     minds::{self, Minds, Tape},
-    output,
+    output, secrets,
     settings::{self, Settings},
     web::Online,
 };
@@ -73,7 +73,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         output::mention(environment, remark);
     }
     let store = environment.store()?;
+    let secrets = Arc::new(secrets::known_with(environment, &settings));
     let plan = Plan {
+        secrets,
         store,
         minds,
         definitions: household.definitions,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use rooftree_runtime::secrets::{Secrets, is_secret_name, shape_names};
+use rooftree_process::looks_secret;
+use rooftree_runtime::secrets::{Secrets, shape_names};
 
 use super::{canaries, read_in};
 
@@ -88,10 +89,10 @@ fn a_known_value_is_found_in_every_encoding() {
 #[test]
 fn variables_are_secret_by_their_names_and_short_values_are_not_looked_for() {
     for name in ["OPENAI_API_KEY", "GITHUB_TOKEN", "aws_secret_access_key", "PGPASSWORD", "MY_SECRETS"] {
-        assert!(is_secret_name(name), "{name}");
+        assert!(looks_secret(name), "{name}");
     }
     for name in ["PATH", "KEYBOARD", "TOKENIZERS_PARALLELISM", "SSH_AUTH_SOCK", "HOME"] {
-        assert!(!is_secret_name(name), "{name}");
+        assert!(!looks_secret(name), "{name}");
     }
     let variables = [("A_TOKEN", "abc"), ("B_TOKEN", "/run/token"), ("C_TOKEN", "long enough")];
     let found = Secrets::in_variables(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
