@@ -29,6 +29,9 @@ use self::{known::Known, shapes::SHAPES};
 /// A value shorter than this is in too many texts that have nothing to do with it.
 const SHORTEST_VALUE: usize = 8;
 
+/// A longer run of letters is no word of everyday.
+const LONGEST_WORD: usize = 14;
+
 /// What is known about secrets: the shapes everybody knows, and values this process has.
 #[derive(Clone, Default)]
 pub struct Secrets {
@@ -48,8 +51,9 @@ impl Secrets {
     /// Knows these values too, each under a name that says whose it is.
     /// Values shorter than eight bytes, and those that are plain words, are not looked for.
     pub fn knowing(values: impl IntoIterator<Item = (String, String)>) -> Self {
-        let worth = values.into_iter().filter(|(_, value)| value.trim().len() >= SHORTEST_VALUE);
-        Self { known: Known::new(worth).map(Arc::new) }
+        Self {
+            known: Known::new(values.into_iter().filter(|(_, value)| is_worth(value.trim()))).map(Arc::new),
+        }
     }
 
     /// The values of variables that hold secrets, going by their names.
@@ -135,6 +139,13 @@ fn settle(found: &mut Vec<Found>) {
         }
         overlaps
     });
+}
+
+/// Whether a value can be looked for. `postgres` and `disabled` are values of secrets too, and are in
+/// texts that have nothing to do with them.
+fn is_worth(value: &str) -> bool {
+    let is_word = value.len() < LONGEST_WORD && value.bytes().all(|byte| byte.is_ascii_alphabetic());
+    value.len() >= SHORTEST_VALUE && !is_word
 }
 
 /// A file that holds a secret is no secret, nor is a switch.

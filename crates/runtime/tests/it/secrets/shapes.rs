@@ -94,9 +94,14 @@ fn variables_are_secret_by_their_names_and_short_values_are_not_looked_for() {
     for name in ["PATH", "KEYBOARD", "TOKENIZERS_PARALLELISM", "SSH_AUTH_SOCK", "HOME"] {
         assert!(!looks_secret(name), "{name}");
     }
-    let variables = [("A_TOKEN", "abc"), ("B_TOKEN", "/run/token"), ("C_TOKEN", "long enough")];
+    let variables = [
+        ("A_TOKEN", "abc"),
+        ("B_TOKEN", "/run/token"),
+        ("C_TOKEN", "long enough"),
+        ("D_PASSWORD", "postgres"),
+    ];
     let found = Secrets::in_variables(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
     let secrets = Secrets::knowing(found);
-    assert_eq!(secrets.clean("abc in /run/token"), None);
+    assert_eq!(secrets.clean("abc in /run/token of postgres"), None);
     assert!(secrets.clean("it is long enough.").is_some());
 }
