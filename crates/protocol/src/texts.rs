@@ -77,7 +77,7 @@ pub fn parts(parts: &mut [Part], edit: Edit<'_>) {
 
 /// Changes every text of a message.
 pub fn message(message: &mut Message, edit: Edit<'_>) {
-    let Message { id: _, parts, origin, silent: _, context, mandate, at: _ } = message;
+    let Message { id: _, parts, origin, silent: _, outside: _, context, mandate, at: _ } = message;
     self::parts(parts, edit);
     optional(context, edit);
     match origin {

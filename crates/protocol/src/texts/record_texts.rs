@@ -87,6 +87,7 @@ pub(super) fn run_end(end: &mut RunEnd, edit: Edit<'_>) {
         delegated: _,
         workspace,
         verified: _,
+        outside: _,
         denials,
         error,
     } = end;

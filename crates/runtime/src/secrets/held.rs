@@ -12,7 +12,7 @@ use super::{Found, Secrets, scan};
 const LONGEST: usize = 32 * 1024;
 
 /// How much of what was told is remembered.
-const REMEMBERED: usize = 256;
+const REMEMBERED: usize = 96;
 
 /// What is held back of one stream of text.
 #[derive(Clone, Default)]
@@ -29,7 +29,7 @@ impl Held {
         self.text.push_str(piece);
         let mut open = scan::open_from(&self.text).max(self.told);
         if let Some(known) = secrets.known() {
-            open = open.min(known.open_from(&self.text).max(self.told));
+            open = open.min(known.open_from(&self.text, self.told));
         }
         if self.text.len() - open > LONGEST {
             open = self.text.len();

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::{Found, forms};
+
+/// How many bytes of a form are searched for.
+const SEARCHED: usize = 8;
 
 /// Values and all their forms.
 pub(super) struct Known {
@@ -28,24 +31,32 @@ impl Known {
         if all.is_empty() {
             return None;
         }
-        let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&all).ok()?;
+        // Only beginnings are searched for: that keeps the automaton small, and the rest is compared.
+        let beginnings = all.iter().map(|form| form.as_bytes().get(..SEARCHED).unwrap_or(form.as_bytes()));
+        let search = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(beginnings)
+            .ok()?;
         Some(Self { search, forms: all, names })
     }
 
     pub(super) fn find(&self, text: &str, found: &mut Vec<Found>) {
-        for hit in self.search.find_iter(text) {
-            if let Some(name) = self.names.get(hit.pattern().as_usize())
-                && text.is_char_boundary(hit.start())
-                && text.is_char_boundary(hit.end())
-            {
-                found.push(Found { place: hit.range(), name: name.clone(), rank: 0 });
+        for hit in self.search.find_overlapping_iter(text) {
+            let number = hit.pattern().as_usize();
+            let (Some(form), Some(name)) = (self.forms.get(number), self.names.get(number)) else { continue };
+            // A form is text, so where it begins and ends characters do.
+            if text.get(hit.start()..).is_some_and(|rest| rest.starts_with(form.as_str())) {
+                let place = hit.start()..hit.start() + form.len();
+                found.push(Found { place, name: name.clone(), rank: 0 });
             }
         }
     }
 
-    /// From where on more text could still make a value of what is there.
-    pub(super) fn open_from(&self, text: &str) -> usize {
-        let longest = self.forms.iter().filter_map(|form| beginning_at_end(text.as_bytes(), form.as_bytes()));
+    /// From where on more text could still make a value of what is there. What was `told` is out.
+    pub(super) fn open_from(&self, text: &str, told: usize) -> usize {
+        let untold = text.as_bytes().get(told..).unwrap_or_default();
+        let longest = self.forms.iter().filter_map(|form| beginning_at_end(untold, form.as_bytes()));
         let mut open = text.len() - longest.max().unwrap_or(0);
         while !text.is_char_boundary(open) {
             open -= 1;
@@ -57,7 +68,7 @@ impl Known {
 /// How much of a form's beginning, short of all of it, a text ends with.
 fn beginning_at_end(text: &[u8], form: &[u8]) -> Option<usize> {
     let last = text.last()?;
-    (1..form.len()).rev().find(|length| {
+    (1..form.len().min(text.len() + 1)).rev().find(|length| {
         // The last byte alone settles most of them.
         form.get(length - 1) == Some(last) && form.get(..*length).is_some_and(|start| text.ends_with(start))
     })

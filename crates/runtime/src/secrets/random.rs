@@ -12,7 +12,11 @@ pub(super) fn is_mixed(text: &str) -> bool {
 pub(super) fn is_random(value: &str) -> bool {
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    value.len() >= 16 && letters >= 3 && digits >= 2 && bits(value) >= 3.3 && !is_worded(value)
+    let capitals = value.bytes().filter(u8::is_ascii_uppercase).count();
+    // Of a long one a single digit is enough, if its letters are of both cases.
+    let is_mixture = (letters >= 3 && digits >= 2)
+        || (value.len() >= 24 && digits == 1 && capitals >= 4 && letters - capitals >= 4);
+    value.len() >= 16 && is_mixture && bits(value) >= 3.3 && !is_worded(value)
 }
 
 /// Words, versions and numbers put together by hand: `gpt-4o-2024-08-06`, `session_2026`.

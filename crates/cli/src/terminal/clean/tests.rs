@@ -1,6 +1,7 @@
 //! What a terminal would obey is gone, what people write is there: by table, by corpus, by chance.
 
 use proptest::prelude::*;
+use rooftree_testkit::fuzz;
 
 use super::*;
 
@@ -185,4 +186,17 @@ proptest! {
         let text = String::from_utf8_lossy(&bytes);
         prop_assert_eq!(clean(&clean(&text)), clean(&text));
     }
+}
+
+#[test]
+fn fuzz_the_cleaning_of_text() {
+    let words = ["\u{1b}[", "\u{1b}]", "\u{9b}", "\u{1b}P", "\u{7}", "\u{1b}\\", "31m", "2J", "\u{202e}"];
+    let corpus = corpus();
+    let seeds: Vec<&[u8]> = corpus.iter().map(|(_, comes, _)| comes.as_bytes()).collect();
+    fuzz::run(&seeds, &words, |input| {
+        let text = String::from_utf8_lossy(input);
+        for shown in [clean(&text), visible(&text), with_colours(&text)] {
+            assert!(obeyed(&shown).others.is_empty(), "{shown:?}");
+        }
+    });
 }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use rooftree_runtime::secrets::{Held, Secrets};
+use rooftree_testkit::fuzz;
 
 /// Text made of what secrets are made of, so that a draw meets the code that looks closely.
 fn suspicious() -> impl Strategy<Value = String> {
@@ -53,4 +54,33 @@ proptest! {
         told += &held.finish(&secrets);
         prop_assert!(told == text || told.contains("[redacted: "), "{told:?}");
     }
+}
+
+#[test]
+fn fuzz_the_removal_of_secrets() {
+    let words = [
+        "ghp_",
+        "sk-ant-",
+        "password=",
+        "Bearer ",
+        "://u:",
+        "@",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "-----END ",
+        "eyJ",
+        ":AA",
+        "8Q~",
+        "-us1",
+    ];
+    let corpus = include_str!("../../corpora/benign_secrets.txt");
+    let told: Vec<String> = super::canaries(21).into_iter().map(|canary| canary.text).collect();
+    let seeds: Vec<&[u8]> = told.iter().map(String::as_bytes).chain([corpus.as_bytes()]).collect();
+    let secrets = Secrets::knowing([("a key".to_owned(), "Zq3vT8yLp0wXn5Bc".to_owned())]);
+    fuzz::run(&seeds, &words, |input| {
+        secrets.clean_bytes(input);
+        let text = String::from_utf8_lossy(input);
+        let mut held = Held::default();
+        text.split_inclusive(' ').for_each(|piece| drop(held.push(&secrets, piece)));
+        held.finish(&secrets);
+    });
 }
