@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use rooftree_runtime::secrets::{Held, Secrets};
 
-#[allow(clippy::cast_precision_loss, reason = "a report to read")]
 fn main() {
     let begun = Instant::now();
     let known =

@@ -36,8 +36,9 @@ pub fn play(orders: &[(&str, &str)]) -> Traces {
     assert!(out.contains("run.completed"), "{out}\n{err}");
     traces.push(("what the run prints".into(), out));
     traces.push(("what the run says beside it".into(), err));
-    let (listed, _) = stage.program(&["sessions", "list", "--json"], orders, "");
-    let id = listed.split('"').find(|text| text.starts_with("ses_")).unwrap().to_owned();
+    let (listed, _) = stage.program(&["sessions", "list", "-o", "ids"], orders, "");
+    let id =
+        listed.lines().next().unwrap_or_else(|| panic!("no session: {err}", err = traces[1].1)).to_owned();
     let commands: [&[&str]; 8] = [
         &["sessions", "list"],
         &["sessions", "show", &id],

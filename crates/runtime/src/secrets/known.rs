@@ -9,6 +9,9 @@ use super::{Found, forms};
 /// How many bytes of a form are searched for.
 const SEARCHED: usize = 8;
 
+/// A line of a value that is so long is as secret as all of it.
+const TELLING_LINE: usize = 24;
+
 /// Values and all their forms.
 pub(super) struct Known {
     search: AhoCorasick,
@@ -23,7 +26,10 @@ impl Known {
         let (mut all, mut names) = (Vec::new(), Vec::new());
         for (name, value) in values {
             let name: Arc<str> = name.as_str().into();
-            for form in forms::of(value.trim()) {
+            // Lines of a key may come apart: numbered, quoted, one without the others.
+            let lines =
+                value.lines().filter(|line| line.len() >= TELLING_LINE && line.len() < value.trim().len());
+            for form in forms::of(value.trim()).into_iter().chain(lines.flat_map(forms::of)) {
                 all.push(form);
                 names.push(name.clone());
             }
