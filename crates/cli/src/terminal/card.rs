@@ -12,7 +12,6 @@ use super::{
     clean::{clean, clean_line, visible},
     line::{Line, Look, prefix},
 };
-use crate::wording::cut;
 
 /// Columns of a name; a longer one would push what is asked out of sight.
 const LONGEST_NAME: usize = 40;
@@ -54,7 +53,7 @@ impl Card {
             id: id.clone(),
             session: event.session.clone(),
             // Whatever an agent wrote is seen as it is before anything is made of it.
-            agent: cut(&clean_line(&visible(agent)), LONGEST_NAME),
+            agent: prefix(&clean_line(&visible(agent)), LONGEST_NAME).to_owned(),
             tool: clean_line(&visible(tool)),
             title: visible(title),
             detail: visible(detail),
