@@ -89,6 +89,7 @@ impl Roof {
             naming: Arc::new(|name: &str| name.parse()),
             hooks: rooftree_runtime::Hooks::default(),
             servers: Arc::default(),
+            secrets: Arc::default(),
         })
     }
 

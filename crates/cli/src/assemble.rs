@@ -4,13 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{Confinement, ModelChoice, Network, PermissionMode, SandboxMode};
 use rooftree_runtime::{
-    Asking, Clock, Definitions, Hooks, Options, Runtime, Surroundings, SystemClock, delegation,
+    Asking, Clock, Definitions, Hooks, Options, Runtime, Secrets, Surroundings, SystemClock, delegation,
     memory::Shelves, people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
 use rooftree_tools::{Confining, Policy, Processes, Rule, SemanticSearch, Toolset, mcp::Servers};
 
-use crate::{environment::Private, minds::Minds, scenario, settings::Settings, web::Online};
+use crate::{environment::Private, minds::Minds, scenario, secrets, settings::Settings, web::Online};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -50,6 +50,8 @@ pub struct Plan {
     pub servers: Servers,
     /// Who is asked before and after everything.
     pub hooks: Hooks,
+    /// What must never be kept, told or passed on.
+    pub secrets: Arc<Secrets>,
 }
 
 impl Plan {
@@ -70,8 +72,10 @@ impl Plan {
             workspaces,
             servers,
             hooks,
+            secrets,
         } = self;
         let sandbox = confining(&wishes, &settings, private);
+        rooftree_process::inherit(secrets::inheritance(&secrets, &settings));
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
             store,
@@ -102,6 +106,7 @@ impl Plan {
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
             hooks,
             servers: Arc::new(servers),
+            secrets,
         })
     }
 }

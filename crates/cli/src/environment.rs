@@ -3,13 +3,11 @@
 use std::{
     env,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::{memory::Shelves, workspace::Place};
-use rooftree_store::{SqliteStore, Store};
 
 /// Options every command takes.
 #[derive(Args, Clone, Debug)]
@@ -87,11 +85,6 @@ impl Environment {
             search_cache: below("XDG_CACHE_HOME", ".cache")?.join("search"),
             everywhere: everywhere.clone(),
         })
-    }
-
-    /// Opens the database; makes it if it is not there.
-    pub fn store(&self) -> Result<Arc<dyn Store>, Problem> {
-        Ok(Arc::new(SqliteStore::open(&self.database).map_err(|error| error.problem())?))
     }
 
     /// Where agents remember what does not belong to a project.

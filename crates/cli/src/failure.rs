@@ -3,11 +3,16 @@
 use std::io::Write;
 
 use rooftree_protocol::Problem;
+use rooftree_runtime::Secrets;
 
-use crate::exit::Exit;
+use crate::{exit::Exit, terminal::clean::clean};
 
 /// A problem in the form people read.
 pub fn in_words(problem: &Problem) -> String {
+    let mut problem = problem.clone();
+    // What a provider or a program said about its failure may repeat what it was given.
+    Secrets::default().clean_problem(&mut problem);
+    let problem = &problem;
     let mut text = format!("error[{}]: {}\n", problem.code.number(), problem.message);
     let mut add = |label: &str, what: &Option<String>| {
         for (number, line) in what.iter().flat_map(|what| what.lines()).enumerate() {
@@ -17,7 +22,7 @@ pub fn in_words(problem: &Problem) -> String {
     };
     add("cause:", &problem.cause);
     add("fix:", &problem.fix);
-    text
+    clean(&text)
 }
 
 /// Says it on standard error; the number is for whoever started the program.

@@ -20,6 +20,7 @@ mod output;
 mod providers;
 mod rules;
 mod scenario;
+mod secrets;
 mod servers;
 mod settings;
 mod table;

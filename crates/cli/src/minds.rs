@@ -16,7 +16,7 @@ use crate::{
     environment::{Environment, variable},
     external_agents,
     providers::{self, Connections, Need, Profile},
-    scenario,
+    scenario, secrets,
     settings::Settings,
 };
 
@@ -130,7 +130,9 @@ impl Tape {
 
 /// What a recording writes by name, and what it must not write at all.
 pub fn names(environment: &Environment, settings: &Settings) -> Result<Names, Problem> {
+    let secrets = secrets::known_with(environment, settings);
     let names = Names::default().naming("cwd", environment.cwd.to_string_lossy());
+    let names = names.cleaned_by(Arc::new(move |text| secrets.clean(text)));
     let agents = settings.external.iter();
     let secrets = agents.filter_map(|(name, agent)| Some((name, agent.secret.reveal()?)));
     let names =

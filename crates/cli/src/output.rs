@@ -1,11 +1,17 @@
 //! Writes results to standard output. A reader who goes away ends the writing, not the program.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, IsTerminal, Write},
+};
 
 use rooftree_protocol::{ErrorCode, Problem};
 use serde::Serialize;
 
-use crate::environment::Environment;
+use crate::{
+    environment::Environment,
+    terminal::clean::{clean, with_colours},
+};
 
 /// Whether anybody still reads what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +21,12 @@ pub enum Reader {
     Gone,
 }
 
-/// Writes a piece of a result at once.
+/// Writes a piece of a result at once. On a terminal nothing of it is obeyed but colours; a file or a
+/// program gets it as it is.
 pub fn write(text: &str) -> Result<Reader, Problem> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    let shown = if out.is_terminal() { Cow::from(with_colours(text)) } else { Cow::from(text) };
+    match out.write_all(shown.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(Reader::There),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
         Err(error) => Err(Problem::new(ErrorCode::Internal, "cannot write the result")
@@ -35,7 +43,7 @@ pub fn print(text: &str) -> Result<(), Problem> {
 pub fn mention(environment: &Environment, text: &str) {
     if !environment.everywhere.quiet {
         // Nobody reads standard error any more: there is nobody left to tell.
-        let _ = writeln!(io::stderr(), "{text}");
+        let _ = writeln!(io::stderr(), "{}", clean(text));
     }
 }
 

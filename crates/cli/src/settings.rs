@@ -73,6 +73,8 @@ pub struct Settings {
     pub embeddings: Option<String>,
     /// How the web is reached, and who searches it.
     pub web: WebSettings,
+    /// Which variables programs started for agents get.
+    pub environment: EnvironmentSettings,
     /// What people should know about these settings.
     pub remarks: Vec<String>,
 }
@@ -86,6 +88,15 @@ pub struct HookTable {
     pub level: Level,
     /// The table, as JSON has it.
     pub hooks: serde_json::Value,
+}
+
+/// Which of our own variables programs started for agents get.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EnvironmentSettings {
+    /// Names that are passed on although they look secret, or hold a secret.
+    pub keep: Vec<String>,
+    /// Whether nothing else is passed on but what programs commonly need.
+    pub only_listed: bool,
 }
 
 /// Reads what there is. No file is no settings.
@@ -157,6 +168,12 @@ impl Settings {
                 "{place} in {here} is ignored: a project cannot decide what is reached and who is asked"
             ));
         }
+        if !project.environment.keep.is_empty() {
+            self.remarks.push(format!(
+                "environment.keep in {here} is ignored: a project cannot decide who gets your secrets"
+            ));
+        }
+        self.environment.only_listed |= project.environment.only_listed;
         self.ask.extend(project.ask);
         self.deny.extend(project.deny);
         self.model = project.model.or(self.model);
@@ -226,6 +243,7 @@ mod tests {
              [limits]\nmax_turns = 99\ntimeout = '1m'\n\
              [search]\nembeddings = 'a/b'\nurl = 'http://x.test'\n\
              [web]\nallow_private = ['localhost']\n\
+             [environment]\nkeep = ['A_TOKEN']\ninherit = 'listed'\n\
              [external.a]\ninput_url = 'http://a.test'\nsecret_env = 'S'",
         );
         let both = user.narrowed_by(project, Path::new("p"));
@@ -237,7 +255,8 @@ mod tests {
         assert!(both.external.is_empty());
         assert_eq!(both.embeddings, None);
         assert_eq!(both.web, WebSettings::default());
-        assert_eq!(both.remarks.len(), 6);
+        assert_eq!(both.environment, EnvironmentSettings { keep: Vec::new(), only_listed: true });
+        assert_eq!(both.remarks.len(), 7);
     }
 
     #[test]

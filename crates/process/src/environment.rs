@@ -1,6 +1,14 @@
-//! The environment a program gets: this process's own, without what looks like a secret.
+//! The environment a program gets: this process's own, without what is or holds a secret.
+//!
+//! By default everything is passed on whose name does not look secret: builds and tests need variables
+//! nobody can list. Whoever starts the program adds what holds a secret whatever it is called, and can
+//! turn it around: nothing but what programs commonly need.
 
-use std::{collections::BTreeMap, ffi::OsString};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    sync::OnceLock,
+};
 
 /// What a child finds in its environment.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +23,131 @@ pub struct Environment {
     pub set: BTreeMap<String, String>,
 }
 
+/// What every child of this process may inherit, whoever starts it.
+#[derive(Clone, Debug, Default)]
+pub struct Inheritance {
+    /// Names that are passed on although they look like secrets or hold one.
+    pub keep: Vec<String>,
+    /// Names of variables that hold a secret.
+    pub withheld: BTreeSet<String>,
+    /// Whether only what programs commonly need is passed on.
+    pub only_listed: bool,
+}
+
+/// A process has one environment, and one opinion about it.
+static INHERITANCE: OnceLock<Inheritance> = OnceLock::new();
+
+/// Says what children may inherit from now on. Only the first word counts.
+pub fn inherit(inheritance: Inheritance) {
+    let _ = INHERITANCE.set(inheritance);
+}
+
+/// What programs commonly need: names, and beginnings of names that end with `*`.
+const LISTED: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "PWD",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "TZ",
+    "XDG_*",
+    "HOSTNAME",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "CI",
+    "EDITOR",
+    "VISUAL",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "CARGO_*",
+    "RUSTUP_*",
+    "RUST*",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOPROXY",
+    "GOFLAGS",
+    "JAVA_HOME",
+    "MAVEN_*",
+    "GRADLE_*",
+    "ANDROID_*",
+    "NODE_*",
+    "NVM_*",
+    "VOLTA_*",
+    "PNPM_HOME",
+    "BUN_INSTALL",
+    "DENO_*",
+    "npm_config_*",
+    "VIRTUAL_ENV",
+    "CONDA_*",
+    "PYTHON*",
+    "PYENV_*",
+    "UV_*",
+    "PIP_*",
+    "POETRY_*",
+    "RBENV_*",
+    "GEM_*",
+    "BUNDLE_*",
+    "DOTNET_*",
+    "SDKROOT",
+    "DEVELOPER_DIR",
+    "CC",
+    "CXX",
+    "AR",
+    "LD",
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "LD_LIBRARY_PATH",
+    "LIBRARY_PATH",
+    "PKG_CONFIG*",
+    "CMAKE_*",
+    "MAKEFLAGS",
+    "NIX_*",
+    "DOCKER_HOST",
+    "KUBECONFIG",
+    "GIT_*",
+    "SSH_AUTH_SOCK",
+    "ROOFTREE_*",
+];
+
+impl Inheritance {
+    fn passes(&self, name: &str, keep: &[String]) -> bool {
+        let is_kept = self.keep.iter().chain(keep).any(|kept| kept == name);
+        let is_secret = looks_secret(name) || self.withheld.contains(name);
+        is_kept || (!is_secret && (!self.only_listed || is_listed(LISTED, name)))
+    }
+}
+
+fn is_listed(names: &[impl AsRef<str>], name: &str) -> bool {
+    names.iter().map(AsRef::as_ref).any(|listed| match listed.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => listed == name,
+    })
+}
+
 impl Environment {
     /// Adds a variable.
     pub fn with(mut self, name: &str, value: &str) -> Self {
@@ -27,10 +160,18 @@ impl Environment {
         &self,
         inherited: impl Iterator<Item = (OsString, OsString)>,
     ) -> BTreeMap<OsString, OsString> {
+        self.resolve_with(INHERITANCE.get().unwrap_or(&Inheritance::default()), inherited)
+    }
+
+    fn resolve_with(
+        &self,
+        inheritance: &Inheritance,
+        inherited: impl Iterator<Item = (OsString, OsString)>,
+    ) -> BTreeMap<OsString, OsString> {
         let is_passed_on = |name: &str| {
             self.only.as_ref().is_none_or(|only| is_listed(only, name))
                 && !self.without.iter().any(|beginning| name.starts_with(beginning.as_str()))
-                && (!looks_secret(name) || self.keep.iter().any(|kept| kept == name))
+                && inheritance.passes(name, &self.keep)
         };
         let mut variables: BTreeMap<OsString, OsString> =
             inherited.filter(|(name, _)| is_passed_on(&name.to_string_lossy())).collect();
@@ -39,17 +180,20 @@ impl Environment {
     }
 }
 
-fn is_listed(names: &[String], name: &str) -> bool {
-    names.iter().any(|listed| match listed.strip_suffix('*') {
-        Some(beginning) => name.starts_with(beginning),
-        None => listed == name,
-    })
-}
-
 /// Whether a variable of this name probably holds something a model must not read.
 pub fn looks_secret(name: &str) -> bool {
-    const ENDINGS: [&str; 7] =
-        ["API_KEY", "APIKEY", "_TOKEN", "ACCESS_KEY", "PRIVATE_KEY", "_CREDENTIALS", "_PASSPHRASE"];
+    const ENDINGS: [&str; 10] = [
+        "API_KEY",
+        "APIKEY",
+        "_TOKEN",
+        "ACCESS_KEY",
+        "SECRET_KEY",
+        "PRIVATE_KEY",
+        "_CREDENTIALS",
+        "_PASSPHRASE",
+        "_PASS",
+        "_PAT",
+    ];
     let name = name.to_ascii_uppercase();
     ["SECRET", "PASSWORD", "PASSWD"].iter().any(|word| name.contains(word))
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
@@ -94,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_list_nothing_else_is_inherited() {
+    fn with_a_list_of_its_own_a_program_inherits_nothing_else() {
         let only = Some(["PATH", "LC_*"].map(str::to_owned).to_vec());
         let environment = Environment { only, ..Environment::default() }.with("OWN", "x");
         let inherited = ["PATH", "PATHS", "LC_ALL", "SSH_AUTH_SOCK", "LANG"];
@@ -108,5 +252,29 @@ mod tests {
         let environment = Environment::default().with("PAGER", "cat");
         let variables = environment.resolve([("PAGER".into(), "less".into())].into_iter());
         assert_eq!(variables.get(&OsString::from("PAGER")), Some(&OsString::from("cat")));
+    }
+
+    #[test]
+    fn what_holds_a_secret_is_left_out_whatever_it_is_called() {
+        let withheld = ["DATABASE_URL", "KEPT_URL"].map(str::to_owned).into();
+        let keep = vec!["KEPT_URL".to_owned()];
+        let inheritance = Inheritance { keep, withheld, only_listed: false };
+        let names = ["DATABASE_URL", "KEPT_URL", "MY_OWN", "PATH"];
+        let inherited = names.into_iter().map(|name| (name.into(), "x".into()));
+        let variables = Environment::default().resolve_with(&inheritance, inherited);
+        let names: Vec<_> = variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
+        assert_eq!(names, ["KEPT_URL", "MY_OWN", "PATH"]);
+    }
+
+    #[test]
+    fn with_a_list_only_what_is_on_it_or_kept_is_passed_on() {
+        let inheritance =
+            Inheritance { keep: vec!["MY_OWN".to_owned()], only_listed: true, ..Inheritance::default() };
+        let names =
+            ["CARGO_HOME", "CARGO_REGISTRY_TOKEN", "HOME", "LC_ALL", "MY_OTHER", "MY_OWN", "https_proxy"];
+        let inherited = names.into_iter().map(|name| (name.into(), "x".into()));
+        let variables = Environment::default().resolve_with(&inheritance, inherited);
+        let names: Vec<_> = variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
+        assert_eq!(names, ["CARGO_HOME", "HOME", "LC_ALL", "MY_OWN", "https_proxy"]);
     }
 }

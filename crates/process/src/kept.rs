@@ -67,13 +67,25 @@ impl Kept {
         let head_from = usize::try_from(position).unwrap_or(usize::MAX).min(self.head.len());
         let tail_from = usize::try_from(position.saturating_sub(tail_start)).unwrap_or(usize::MAX);
         let missing = tail_start.saturating_sub(position.max(self.head.len() as u64));
-        let mut bytes = self.head.get(head_from..).unwrap_or_default().to_vec();
-        if missing > 0 {
-            bytes.extend_from_slice(format!("\n[… {missing} bytes left out …]\n").as_bytes());
+        let head = self.head.get(head_from..).unwrap_or_default();
+        if missing == 0 {
+            return head.iter().chain(self.tail.iter().skip(tail_from)).copied().collect();
         }
-        bytes.extend(self.tail.iter().skip(tail_from));
+        // Half a word at either side of the gap goes too: half a secret cannot be told from a word.
+        let before = cut_word(head.iter().rev());
+        let after = cut_word(self.tail.iter().skip(tail_from));
+        let missing = missing + (before + after) as u64;
+        let mut bytes = head.get(..head.len() - before).unwrap_or_default().to_vec();
+        bytes.extend_from_slice(format!("\n[… {missing} bytes left out …]\n").as_bytes());
+        bytes.extend(self.tail.iter().skip(tail_from + after));
         bytes
     }
+}
+
+/// How many bytes from the gap on are of a word that was cut; none if no word ends near it.
+fn cut_word<'a>(bytes: impl Iterator<Item = &'a u8>) -> usize {
+    const LONGEST: usize = 1024;
+    bytes.take(LONGEST).position(u8::is_ascii_whitespace).unwrap_or(0)
 }
 
 /// How many bytes at the end are the beginning of a character.
@@ -93,6 +105,13 @@ fn unfinished_bytes(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_that_the_gap_cuts_is_left_out_whole() {
+        let mut kept = Kept::new(20);
+        kept.push(b"one two three four five six seven");
+        assert_eq!(kept.text(), "one two \n[… 15 bytes left out …]\n six seven");
+    }
 
     #[test]
     fn head_and_tail_are_kept_and_the_rest_is_counted() {

@@ -18,6 +18,7 @@ pub mod model_choice;
 pub mod run;
 pub mod scope;
 pub mod session;
+pub mod texts;
 pub mod time;
 pub mod tool_call;
 pub mod usage;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use rooftree_protocol::{Confinement, ErrorCode, ModelChoice, PermissionMode, Problem, Scope};
 use rooftree_runtime::{
-    Asking, Clock, Definitions, Options, SystemClock, delegation, memory::Shelves, workspace,
+    Asking, Clock, Definitions, Options, Secrets, SystemClock, delegation, memory::Shelves, workspace,
 };
 use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::{
@@ -147,6 +147,7 @@ impl Setup {
             hooks,
             // Only those that agents bring along; nothing of them is remembered.
             servers: Arc::new(Servers::new(mcp::Setup { directory: cwd.clone(), ..mcp::Setup::default() })),
+            secrets: Arc::new(known_secrets()),
         };
         let roof = Roof::raise(options, self.listeners, line, place);
         Ok(Raised { roof, definitions, models, clock: self.clock, cwd })
@@ -237,6 +238,14 @@ impl Place {
             }
         }
     }
+}
+
+/// The library has no settings: what it knows is in variables named like secrets.
+fn known_secrets() -> Secrets {
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let named = Secrets::in_variables(variables).into_iter();
+    Secrets::knowing(named.map(|(name, value)| (format!("value of {name}"), value)))
 }
 
 fn with_tools(processes: &Arc<Processes>, own: Vec<Arc<dyn Tool>>) -> Result<Toolset> {

@@ -15,6 +15,7 @@ use crate::{
     kit::Kits,
     replies::Replies,
     router::Router,
+    secrets::GuardedStore,
     signals::Signal,
     standing::StandingRules,
     tasks,
@@ -28,7 +29,8 @@ pub struct Runtime {
 
 impl Runtime {
     /// Opens the doors. Nothing runs until a command comes.
-    pub fn start(options: Options) -> Self {
+    pub fn start(mut options: Options) -> Self {
+        options.store = Arc::new(GuardedStore::new(options.store, options.secrets.clone()));
         let (errands, to_do) = mpsc::unbounded_channel();
         let world = Arc::new(World {
             options,

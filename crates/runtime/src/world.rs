@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Definitions, Hooks, Surroundings,
+    Clock, Definitions, Hooks, Secrets, Surroundings,
     answers::Answers,
     bus::Bus,
     governor::Governor,
@@ -89,6 +89,8 @@ pub struct Options {
     pub naming: Naming,
     /// What the program around it wants to be asked and told.
     pub hooks: Hooks,
+    /// What must never be kept or told.
+    pub secrets: Arc<Secrets>,
 }
 
 /// Says which model a name means.
@@ -267,8 +269,17 @@ impl World {
         self.bus.publish(event);
     }
 
+    /// What must never be kept or told.
+    pub(crate) fn secrets(&self) -> &Arc<Secrets> {
+        &self.options.secrets
+    }
+
     /// Wraps what happened into its envelope; the journal numbers it.
-    pub(crate) fn event(&self, session: &Session, run: Option<RunId>, body: EventBody) -> Event {
+    ///
+    /// Invariant: this is the only place where a body becomes an event, and no secret passes it. So
+    /// what is stored, what watchers hear and what a model reads later are the same.
+    pub(crate) fn event(&self, session: &Session, run: Option<RunId>, mut body: EventBody) -> Event {
+        self.secrets().clean_event(&mut body);
         let parent_run = session.parent.as_ref().map(|parent| parent.run.clone());
         Event {
             v: event::VERSION,

@@ -182,6 +182,7 @@ impl Plan {
             naming: Arc::new(|name| name.parse()),
             hooks: self.hooks,
             servers: Arc::new(self.servers),
+            secrets: Arc::default(),
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }
     }

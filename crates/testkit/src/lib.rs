@@ -12,8 +12,9 @@
 //! # }
 //! ```
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+pub mod canaries;
 pub mod fuzz;
 pub mod house;
 pub mod model_server;

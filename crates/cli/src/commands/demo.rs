@@ -16,6 +16,7 @@ use crate::{
     exit::Exit,
     minds::Minds,
     scenario::{PROVIDER, Scenario},
+    secrets,
     settings::Settings,
     terminal::{
         self, chosen, flow,
@@ -58,6 +59,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         workspaces: environment.workspaces(),
         servers: Default::default(),
         hooks: Default::default(),
+        secrets: Arc::new(secrets::known(environment)),
     }
     .start();
     let job = Job {

@@ -41,7 +41,7 @@ use crate::{
     exit::Exit,
     household::{self, Household},
     minds::Minds,
-    rules, servers, settings,
+    rules, secrets, servers, settings,
     terminal::{chosen, view},
     web::Online,
 };
@@ -180,7 +180,9 @@ async fn attempt(
         Said::Nothing => Errand::Resume,
         Said::Message(message) => Errand::Post(message.parts(&*store).await?),
     };
+    let secrets = Arc::new(secrets::known_with(environment, &settings));
     let plan = Plan {
+        secrets,
         store,
         minds,
         definitions,

@@ -23,7 +23,7 @@ use crate::{
     external_agents::{self, PORT},
     household::{self, Household},
     minds::{self, Minds, Tape},
-    output, servers,
+    output, secrets, servers,
     settings::{self, Settings},
     web::Online,
 };
@@ -74,7 +74,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         output::mention(environment, remark);
     }
     let store = environment.store()?;
+    let secrets = Arc::new(secrets::known_with(environment, &settings));
     let plan = Plan {
+        secrets,
         store,
         minds,
         definitions: household.definitions,

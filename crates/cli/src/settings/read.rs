@@ -8,7 +8,7 @@ use rooftree_runtime::definitions::{Document, Syntax};
 use toml::Table;
 
 use super::{
-    HookTable, Settings, external_agents, providers,
+    EnvironmentSettings, HookTable, Settings, external_agents, providers,
     reader::{Reader, refuse_all_but, wrong},
     web,
 };
@@ -28,11 +28,13 @@ const TOP: &[&str] = &[
     "mcp",
     "agents",
     "hooks",
+    "environment",
 ];
 const PERMISSION: &[&str] = &["mode", "wary", "allow", "ask", "deny"];
 const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
 const SEARCH: &[&str] = &["embeddings", "backend", "url", "model"];
 const SANDBOX: &[&str] = &["mode", "network", "writable", "readable"];
+const ENVIRONMENT: &[&str] = &["keep", "inherit"];
 
 /// Reads a file; none if there is none.
 pub fn file(path: &Path) -> Result<Option<Settings>, Problem> {
@@ -78,6 +80,7 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         hooks: hooks(&table, path)?,
         embeddings: reader.value(&search, "embeddings")?,
         web: web::read(&reader, &table, &search)?,
+        environment: environment(&reader, &table)?,
         remarks: Vec::new(),
     })
 }
@@ -89,6 +92,21 @@ fn servers(
 ) -> Result<serde_json::Map<String, serde_json::Value>, Problem> {
     let mcp = reader.table(table, "mcp", &["servers"])?;
     Ok(reader.value(&mcp, "servers")?.unwrap_or_default())
+}
+
+fn environment(reader: &Reader<'_>, table: &Table) -> Result<EnvironmentSettings, Problem> {
+    let table = reader.table(table, "environment", ENVIRONMENT)?;
+    let only_listed = match reader.value::<String>(&table, "inherit")?.as_deref() {
+        None | Some("safe") => false,
+        Some("listed") => true,
+        Some(other) => {
+            let problem = reader.wrong(format!("`environment.inherit` cannot be \"{other}\""));
+            return Err(
+                problem.fix("write \"safe\" (all but secrets) or \"listed\" (what programs commonly need)")
+            );
+        }
+    };
+    Ok(EnvironmentSettings { keep: reader.value(&table, "keep")?.unwrap_or_default(), only_listed })
 }
 
 /// The whole file, if it defines agents: whoever reads them says what is wrong at which line.

@@ -1,14 +1,20 @@
 //! The card that asks a person about one call, and what each key means.
 
+#[cfg(test)]
+mod spoofs;
+
 use rooftree_protocol::{
     Answer, Effect, Event, EventBody, PermissionDecision, PermissionId, PermissionScope, SessionId,
 };
+use unicode_width::UnicodeWidthStr;
 
 use super::{
-    clean::clean,
-    flow,
-    line::{Line, Look},
+    clean::{clean, clean_line, visible},
+    line::{Line, Look, prefix},
 };
+
+/// Columns of a name; a longer one would push what is asked out of sight.
+const LONGEST_NAME: usize = 40;
 
 /// Lines of a diff shown on a card; more are counted.
 const DETAIL_SHOWN: usize = 20;
@@ -46,12 +52,13 @@ impl Card {
         Some(Self {
             id: id.clone(),
             session: event.session.clone(),
-            agent: agent.to_owned(),
-            tool: tool.clone(),
-            title: title.clone(),
-            detail: detail.clone(),
+            // Whatever an agent wrote is seen as it is before anything is made of it.
+            agent: prefix(&clean_line(&visible(agent)), LONGEST_NAME).to_owned(),
+            tool: clean_line(&visible(tool)),
+            title: visible(title),
+            detail: visible(detail),
             effect: *effect,
-            rule: rule.clone(),
+            rule: visible(rule),
         })
     }
 
@@ -70,12 +77,13 @@ impl Card {
                 .with(Look::Strong, &self.agent)
                 .with(Look::Plain, format!(" wants to {what}{more}")),
         ];
+        // Only what we say ourselves stands two columns from the left; rows of others are further in.
         let wrapped = |look: Look, text: &str| {
-            let rows = flow::rows(&clean(text), columns.saturating_sub(2));
-            rows.into_iter().map(move |row| Line::of(look, format!("  {row}")))
+            let rows = broken(text, columns.saturating_sub(4)).into_iter().enumerate();
+            rows.map(move |(at, row)| Line::of(look, format!("{}{row}", if at == 0 { "  " } else { "    " })))
         };
         lines.extend(wrapped(Look::Strong, &format!("{} {}", self.tool, self.title)));
-        lines.extend(self.detail_lines());
+        lines.extend(self.detail_lines(columns));
         let key =
             |line: Line, key: &str, meaning: &str| line.with(Look::Accent, key).with(Look::Plain, meaning);
         let line = key(Line::of(Look::Plain, "  "), "y", " once   ");
@@ -86,14 +94,15 @@ impl Card {
         lines
     }
 
-    fn detail_lines(&self) -> Vec<Line> {
+    fn detail_lines(&self, columns: usize) -> Vec<Line> {
         // The detail of a command is the command.
         let detail =
             if self.detail.trim() == self.title.trim() { String::new() } else { clean(&self.detail) };
         let all: Vec<&str> = detail.lines().collect();
         // A line of a command that is not shown would be permitted unseen.
         let shown = if self.effect == Effect::LocalMutation { DETAIL_SHOWN } else { all.len() };
-        let mut lines: Vec<Line> = all.iter().take(shown).map(|line| diff_line(line)).collect();
+        let mut lines: Vec<Line> =
+            all.iter().take(shown).flat_map(|line| diff_lines(line, columns)).collect();
         if let Some(more @ 1..) = all.len().checked_sub(shown) {
             lines.push(Line::of(Look::Dim, format!("    … {more} more lines")));
         }
@@ -137,14 +146,30 @@ impl Card {
     }
 }
 
-fn diff_line(line: &str) -> Line {
+/// A text in rows that fit, broken anywhere: a terminal that broke them itself would begin the next one
+/// at its left edge.
+fn broken(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(2);
+    let mut rows = Vec::new();
+    for mut line in clean(text).lines() {
+        while line.width() > columns {
+            let row = prefix(line, columns);
+            rows.push(row.to_owned());
+            line = line.get(row.len()..).unwrap_or_default();
+        }
+        rows.push(line.to_owned());
+    }
+    rows
+}
+
+fn diff_lines(line: &str, columns: usize) -> Vec<Line> {
     let look = match line.chars().next() {
         Some('+') => Look::Good,
         Some('-') => Look::Bad,
         Some('@') => Look::Accent,
         _ => Look::Dim,
     };
-    Line::of(look, format!("    {line}"))
+    broken(line, columns.saturating_sub(4)).iter().map(|row| Line::of(look, format!("    {row}"))).collect()
 }
 
 #[cfg(test)]
@@ -196,7 +221,7 @@ mod tests {
             shown,
             [
                 "? lead wants to run something (1 of 2)",
-                "  Bash rm x",
+                "  Bash rm x\\u{1b}[2K",
                 "    + a",
                 "    - b",
                 "  y once   n no   f no, and say why",

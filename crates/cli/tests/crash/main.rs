@@ -15,6 +15,7 @@ mod notebook;
 mod permission;
 mod poster;
 mod scene;
+mod secrets;
 mod tally;
 mod twenty;
 mod window;

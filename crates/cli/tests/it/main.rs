@@ -18,6 +18,7 @@ mod models;
 mod providers;
 mod run;
 mod runs;
+mod secrets;
 mod serve;
 mod sessions;
 mod tasks;

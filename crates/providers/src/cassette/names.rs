@@ -22,11 +22,15 @@ static VARYING: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// A text shorter than this is everywhere and is left alone.
 const SHORTEST: usize = 4;
 
+/// Says what a text becomes before it is written down; none if it stays as it is.
+pub type Cleaning = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// Texts of this run that are written down by a name.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Names {
     known: Vec<(String, String)>,
     hidden: Vec<(String, String)>,
+    cleaning: Option<Cleaning>,
 }
 
 impl Names {
@@ -42,9 +46,16 @@ impl Names {
         self
     }
 
+    /// The same, and this is done to every text: what it takes out is not put back in.
+    pub fn cleaned_by(mut self, cleaning: Cleaning) -> Self {
+        self.cleaning = Some(cleaning);
+        self
+    }
+
     fn hide(&self, text: &str) -> String {
         let all = self.hidden.iter().chain(&self.known);
-        all.fold(text.to_owned(), |text, (known, name)| replaced(&text, known, name))
+        let text = all.fold(text.to_owned(), |text, (known, name)| replaced(&text, known, name));
+        self.cleaning.as_ref().and_then(|clean| clean(&text)).unwrap_or(text)
     }
 }
 

@@ -10,7 +10,7 @@ use rooftree_protocol::{
 use rooftree_providers::{Chunk, Error as ProviderError, Model, ModelMessage, Reply, Request};
 
 use super::{Agent, budget, journal::Commit, limits::End, patience, patience::Patience, prompt, strict};
-use crate::{Error, governor::Pass};
+use crate::{Error, governor::Pass, secrets::Held};
 
 /// How one attempt went.
 pub(super) enum Attempt {
@@ -113,13 +113,14 @@ pub(super) async fn answer(
     let mut stream = model.provider.stream(request);
     rooftree_store::failpoint::reach_at("model.asked", agent.depth());
     let mut interruption = agent.interruption();
-    let mut said = String::new();
+    let mut said = Said::default();
     loop {
         let chunk = tokio::select! {
             biased;
             came = &mut interruption => {
                 if let Some(end) = agent.heed(came)? {
-                    return Ok(Attempt::Ended(end, said));
+                    said.tell_rest(agent);
+                    return Ok(Attempt::Ended(end, said.text));
                 }
                 interruption = agent.interruption();
                 continue;
@@ -127,8 +128,11 @@ pub(super) async fn answer(
             chunk = stream.next() => chunk,
         };
         match chunk {
-            Some(Ok(Chunk::Reply(reply))) => return Ok(Attempt::Reply(reply)),
-            Some(Ok(delta)) if audience == Audience::Watchers => tell(agent, delta, &mut said),
+            Some(Ok(Chunk::Reply(reply))) => {
+                said.tell_rest(agent);
+                return Ok(Attempt::Reply(reply));
+            }
+            Some(Ok(delta)) if audience == Audience::Watchers => said.tell(agent, delta),
             Some(Ok(_)) => {}
             Some(Err(error)) => return Ok(Attempt::Failed(error)),
             None => return Ok(Attempt::Failed(ProviderError::Broken("the stream ended early".into()))),
@@ -136,17 +140,51 @@ pub(super) async fn answer(
     }
 }
 
-fn tell(agent: &mut Agent, delta: Chunk, said: &mut String) {
-    match delta {
-        Chunk::Text(text) => {
-            said.push_str(&text);
-            agent.say(EventBody::MessageDelta { text });
+/// What has come of a reply so far.
+#[derive(Default)]
+struct Said {
+    text: String,
+    /// What could be the beginning of a secret is not told before it is clear that it is none.
+    held: Held,
+    thoughts: Held,
+}
+
+impl Said {
+    fn tell(&mut self, agent: &mut Agent, delta: Chunk) {
+        match delta {
+            Chunk::Text(text) => {
+                self.tell_thoughts(agent);
+                self.text.push_str(&text);
+                let text = self.held.push(agent.world.secrets(), &text);
+                say(agent, text, |text| EventBody::MessageDelta { text });
+            }
+            Chunk::Thinking(text) => {
+                let text = self.thoughts.push(agent.world.secrets(), &text);
+                say(agent, text, |text| EventBody::ThinkingDelta { text });
+            }
+            Chunk::Note { level, code, message } => {
+                agent.note(EventBody::Notice { level, code: code.into_owned(), message, hint: None });
+            }
+            Chunk::ToolInput { .. } | Chunk::Reply(_) => {}
         }
-        Chunk::Thinking(text) => agent.say(EventBody::ThinkingDelta { text }),
-        Chunk::Note { level, code, message } => {
-            agent.note(EventBody::Notice { level, code: code.into_owned(), message, hint: None });
-        }
-        Chunk::ToolInput { .. } | Chunk::Reply(_) => {}
+    }
+
+    fn tell_thoughts(&mut self, agent: &Agent) {
+        let text = self.thoughts.finish(agent.world.secrets());
+        say(agent, text, |text| EventBody::ThinkingDelta { text });
+    }
+
+    /// Nothing more comes.
+    fn tell_rest(&mut self, agent: &Agent) {
+        self.tell_thoughts(agent);
+        let text = self.held.finish(agent.world.secrets());
+        say(agent, text, |text| EventBody::MessageDelta { text });
+    }
+}
+
+fn say(agent: &Agent, text: String, body: impl FnOnce(String) -> EventBody) {
+    if !text.is_empty() {
+        agent.say(body(text));
     }
 }
 

@@ -1,14 +1,16 @@
 //! One tool call on its way: what is known about it, what its tool is given, what is kept if it is not made.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rooftree_protocol::{Effect, EventBody, Outcome, Part, Repeat, ToolCall, event::ToolRecord};
-use rooftree_tools::{Confining, Reach, Tool, ToolContext, toolset::Found};
+use rooftree_protocol::{
+    CallId, Effect, EventBody, Outcome, Part, Repeat, RunId, ToolCall, event::ToolRecord,
+};
+use rooftree_tools::{Confining, Reach, Tool, ToolContext, tool::Progress, toolset::Found};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::Agent;
-use crate::caller::Caller;
+use super::{Agent, journal::Teller};
+use crate::{Secrets, caller::Caller, secrets::Held};
 
 /// A call that passed every check but the last.
 #[derive(Clone)]
@@ -40,7 +42,6 @@ impl Prepared {
 /// What a tool is given besides its arguments.
 pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) -> ToolContext {
     let call = &one.call.id;
-    let (telling, run, called) = (agent.journal.teller().clone(), agent.run_id(), call.clone());
     let store = agent.world.store().clone();
     ToolContext {
         session: agent.session.id.clone(),
@@ -53,9 +54,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
         todos: agent.history.todos(),
         ask: agent.wishes.inquirer(call),
         sandbox: Some(confining(agent)),
-        progress: Arc::new(move |text| {
-            telling.say(run.clone(), EventBody::ToolOutput { call: called.clone(), text: text.to_owned() });
-        }),
+        progress: progress(agent, call),
         blobs: Arc::new(move |id| {
             let store = store.clone();
             Box::pin(async move {
@@ -70,6 +69,43 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
 fn confining(agent: &Agent) -> Confining {
     let confinement = agent.world.confinement(&agent.kit.definition, agent.mandate.as_deref());
     Confining { confinement, ..agent.world.options.sandbox.clone() }
+}
+
+/// How a tool tells what it does. What could be the beginning of a secret is told with what follows it,
+/// or when the tool has ended.
+fn progress(agent: &Agent, call: &CallId) -> Progress {
+    let telling = Telling {
+        teller: agent.journal.teller().clone(),
+        run: agent.run_id(),
+        call: call.clone(),
+        secrets: agent.world.secrets().clone(),
+        held: Mutex::default(),
+    };
+    Arc::new(move |text| telling.tell(|held, secrets| held.push(secrets, text)))
+}
+
+struct Telling {
+    teller: Teller,
+    run: Option<RunId>,
+    call: CallId,
+    secrets: Arc<Secrets>,
+    held: Mutex<Held>,
+}
+
+impl Telling {
+    fn tell(&self, next: impl FnOnce(&mut Held, &Secrets) -> String) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = next(&mut held, &self.secrets);
+        if !text.is_empty() {
+            self.teller.say(self.run.clone(), EventBody::ToolOutput { call: self.call.clone(), text });
+        }
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        self.tell(Held::finish);
+    }
 }
 
 /// Who calls, for the tools that ask other agents. The others need not know, and are spared the cost.

@@ -5,6 +5,7 @@ use rooftree_store::blob_id;
 use rooftree_tools::{ToolOutput, output};
 
 use super::{Agent, call::Prepared, journal::Commit};
+use crate::Secrets;
 
 /// Keeps the result of a call. `instead` replaces how it ended, for calls that were cut short.
 pub(super) fn keep(
@@ -23,7 +24,7 @@ pub(super) fn keep(
     let limit = if is_answer { limits.answer_chars } else { limits.result_chars };
     let mut content = Vec::with_capacity(output.content.len());
     for part in output.content {
-        let (part, whole) = cut(part, limit);
+        let (part, whole) = cut(part, limit, agent.world.secrets());
         full = whole.as_ref().map(|whole| blob_id(whole)).or(full);
         blobs.extend(whole);
         content.push(part);
@@ -57,10 +58,12 @@ pub(super) fn keep(
     rooftree_store::failpoint::reach_at("tool.answered", agent.depth());
 }
 
-/// A text a model should not read in one go: head and tail stay, the whole goes into a blob.
-fn cut(part: Part, limit: usize) -> (Part, Option<Vec<u8>>) {
+/// A text a model should not read in one go: head and tail stay, the whole goes into a blob. Secrets go
+/// first: a blob is named by what is in it, and half a secret has no shape any more.
+fn cut(part: Part, limit: usize, secrets: &Secrets) -> (Part, Option<Vec<u8>>) {
     match part {
         Part::Text { text } if output::is_long(&text, limit) => {
+            let text = secrets.clean(&text).unwrap_or(text);
             let cut = output::cut(&text, limit, Some(&blob_id(text.as_bytes())));
             (Part::text(cut.text), Some(text.into_bytes()))
         }

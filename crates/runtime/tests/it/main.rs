@@ -19,6 +19,7 @@ mod programs;
 mod properties;
 mod recovery;
 mod retry;
+mod secrets;
 mod servers;
 mod sessions;
 mod steer;

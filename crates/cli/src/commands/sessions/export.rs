@@ -17,6 +17,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     output::{self, Reader},
+    secrets,
 };
 
 /// Options of `sessions export`.
@@ -57,7 +58,10 @@ enum Layout {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let store = to_read_one(environment)?;
     let session = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
-    let events = journal::whole(store.as_ref(), &session).await?;
+    let mut events = journal::whole(store.as_ref(), &session).await?;
+    // What was kept before somebody told us a key, or by an older program, must not leave the machine.
+    let secrets = secrets::known(environment);
+    events.iter_mut().for_each(|event| secrets.clean_event(&mut event.body));
     let out = arguments.out.map(|path| environment.cwd.join(path));
     if arguments.layout == Some(Layout::Files) {
         let place = out.unwrap_or_else(|| environment.cwd.join(session.id.as_str()));

@@ -131,5 +131,8 @@ fn a_key_that_was_said_is_not_recorded() {
     let mut command = desk.command(&["--record", "tape", said]);
     finished(command.env("OPENAI_API_KEY", "sk-test-0123456789abcdef").spawn().unwrap()).well();
     let text = fs::read_to_string(desk.path().join("tape")).unwrap();
-    assert!(text.contains("my key is ‹key of openai›") && !text.contains("0123456789abcdef"), "{text}");
+    assert!(
+        text.contains("my key is [redacted: key of openai]") && !text.contains("0123456789abcdef"),
+        "{text}"
+    );
 }

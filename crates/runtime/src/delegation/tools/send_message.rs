@@ -123,6 +123,9 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
 }
 
 async fn parts(caller: &Caller, text: &str) -> Result<Vec<Part>, String> {
+    // Before it is cut: half a secret has no shape any more.
+    let clean = caller.world.secrets().clean(text);
+    let text = clean.as_deref().unwrap_or(text);
     let Some((at, _)) = text.char_indices().nth(LONGEST) else { return Ok(vec![Part::text(text)]) };
     let bytes = text.len() as u64;
     let kept = caller.world.store().put_blob(text.as_bytes().to_vec()).await;

@@ -1,0 +1,70 @@
+//! The secrets this process knows: keys of providers, those of agents elsewhere, variables named like one.
+
+use std::{collections::BTreeSet, env, sync::Arc};
+
+use rooftree_process::Inheritance;
+use rooftree_protocol::Problem;
+use rooftree_runtime::{Secrets, secrets::GuardedStore};
+use rooftree_store::{SqliteStore, Store};
+
+use crate::{
+    credentials::Credentials,
+    environment::Environment,
+    providers,
+    settings::{self, Settings},
+};
+
+impl Environment {
+    /// Opens the database; makes it if it is not there. No secret gets into it.
+    pub fn store(&self) -> Result<Arc<dyn Store>, Problem> {
+        let store = Arc::new(SqliteStore::open(&self.database).map_err(|error| error.problem())?);
+        Ok(Arc::new(GuardedStore::new(store, Arc::new(known(self)))))
+    }
+}
+
+/// Everything that must not be kept, told or passed on. What cannot be read is not known: whoever needs
+/// it says why.
+pub fn known(environment: &Environment) -> Secrets {
+    match settings::load(environment) {
+        Ok(settings) => known_with(environment, &settings),
+        Err(_) => known_with(environment, &Settings::default()),
+    }
+}
+
+/// The same, where the settings are read already.
+pub fn known_with(environment: &Environment, settings: &Settings) -> Secrets {
+    let credentials = Credentials::of(environment);
+    let named = Secrets::in_variables(variables());
+    let named = named.into_iter().map(|(name, value)| (format!("value of {name}"), value));
+    let stored = credentials.stored().unwrap_or_default().into_iter();
+    let stored = stored.map(|(account, key)| (format!("key of {account}"), key.reveal().to_owned()));
+    let agents = settings.external.iter();
+    let agents =
+        agents.filter_map(|(name, agent)| Some((format!("secret of {name}"), agent.secret.reveal()?)));
+    // A provider's variable may have any name.
+    let profiles = providers::profiles(settings).unwrap_or_default().into_iter();
+    let keys = profiles.filter_map(|profile| {
+        let found = profile.key(&credentials).ok()??;
+        Some((format!("key of {}", profile.account), found.key.reveal().to_owned()))
+    });
+    // Whose key it is says more than which variable it is in.
+    Secrets::knowing(keys.chain(stored).chain(agents).chain(named))
+}
+
+/// What programs started for agents find of our own variables.
+pub fn inheritance(secrets: &Secrets, settings: &Settings) -> Inheritance {
+    let holds_secret = |(name, value): (String, String)| {
+        // Nothing works behind a proxy without it, and what it says is taken out of output all the same.
+        let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
+        (!is_proxy && secrets.clean(&value).is_some()).then_some(name)
+    };
+    Inheritance {
+        keep: settings.environment.keep.clone(),
+        withheld: variables().filter_map(holds_secret).collect::<BTreeSet<_>>(),
+        only_listed: settings.environment.only_listed,
+    }
+}
+
+fn variables() -> impl Iterator<Item = (String, String)> {
+    env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}

@@ -1,0 +1,109 @@
+//! The texts in what the journal keeps about replies, calls and runs.
+
+use super::{Edit, list, optional, parts, path, problem, text, value};
+use crate::{
+    ToolCall,
+    event::{Compaction, Denial, ReplyPart, ReplyRecord, Report, RunEnd, Shrinking, ToolRecord, Verdict},
+    tool_call::FileNote,
+};
+
+pub(super) fn reply(reply: &mut ReplyRecord, edit: Edit<'_>) {
+    let ReplyRecord { text: said, parts, model: _, stop: _, usage: _, request: _ } = reply;
+    text(said, edit);
+    parts.iter_mut().for_each(|part| reply_part(part, edit));
+}
+
+fn reply_part(part: &mut ReplyPart, edit: Edit<'_>) {
+    match part {
+        ReplyPart::Text { text: said } => text(said, edit),
+        ReplyPart::Thinking { text: thought, signature } => {
+            if let Some(changed) = edit(thought) {
+                *thought = changed;
+                // It signs the words as they were. With others its provider would refuse it.
+                *signature = None;
+            }
+        }
+        ReplyPart::Call(ToolCall { id: _, tool, input }) => {
+            text(tool, edit);
+            value(input, edit);
+        }
+        ReplyPart::Opaque { provider: _, item: _ } => {}
+    }
+}
+
+pub(super) fn tool(record: &mut ToolRecord, edit: Edit<'_>) {
+    let ToolRecord {
+        call: _,
+        tool,
+        title,
+        outcome: _,
+        content,
+        duration_ms: _,
+        full: _,
+        files,
+        diff,
+        task: _,
+    } = record;
+    text(tool, edit);
+    text(title, edit);
+    parts(content, edit);
+    files.iter_mut().for_each(|note| file(note, edit));
+    optional(diff, edit);
+}
+
+fn file(note: &mut FileNote, edit: Edit<'_>) {
+    let FileNote { path: place, action: _, hash: _, added: _, removed: _ } = note;
+    path(place, edit);
+}
+
+pub(super) fn verdict(verdict: &mut Verdict, edit: Edit<'_>) {
+    let Verdict { attempt: _, passed: _, again: _, reports, usage: _ } = verdict;
+    for Report { name, passed: _, said } in reports {
+        text(name, edit);
+        text(said, edit);
+    }
+}
+
+pub(super) fn compaction(compaction: &mut Compaction, edit: Edit<'_>) {
+    let Compaction { how, kept: _, before: _, after: _, usage: _ } = compaction;
+    match how {
+        Shrinking::Summary { summary } => text(summary, edit),
+        Shrinking::Trimmed { chars: _ } => {}
+    }
+}
+
+pub(super) fn run_end(end: &mut RunEnd, edit: Edit<'_>) {
+    let RunEnd {
+        status: _,
+        text: said,
+        turns: _,
+        calls: _,
+        usage: _,
+        duration_ms: _,
+        files,
+        explored,
+        tools,
+        steps,
+        delegated: _,
+        workspace,
+        verified: _,
+        outside: _,
+        denials,
+        error,
+    } = end;
+    text(said, edit);
+    files.iter_mut().for_each(|note| file(note, edit));
+    explored.iter_mut().for_each(|place| path(place, edit));
+    list(tools, edit);
+    list(steps, edit);
+    if let Some(note) = workspace {
+        text(&mut note.diffstat, edit);
+        note.files.iter_mut().for_each(|place| path(place, edit));
+    }
+    for Denial { call: _, tool, title, reason } in denials {
+        [tool, title, reason].into_iter().for_each(|one| text(one, edit));
+    }
+    if let Some(error) = error {
+        problem(error, edit);
+    }
+}

@@ -1,0 +1,165 @@
+//! Takes secrets out of text before it is kept or told: by value where they are known, by shape where not.
+//!
+//! What is taken out leaves `[redacted: github token]` behind, which breaks no JSON and no line.
+//! `World::event` calls this for every event, [`GuardedStore`] for all else that is written, and
+//! [`Held`] for text that comes in pieces. A text without secrets is only looked at: nothing is
+//! copied or allocated.
+
+mod address;
+mod assignment;
+mod forms;
+mod guarded;
+mod held;
+mod key_block;
+mod known;
+mod random;
+mod scan;
+mod shapes;
+mod token;
+
+use std::{ops::Range, sync::Arc};
+
+use rooftree_process::looks_secret;
+use rooftree_protocol::{EventBody, Message, Problem, texts};
+use rooftree_store::failpoint;
+
+pub use self::{guarded::GuardedStore, held::Held};
+use self::{known::Known, shapes::SHAPES};
+
+/// A value shorter than this is in too many texts that have nothing to do with it.
+const SHORTEST_VALUE: usize = 8;
+
+/// A longer run of letters is no word of everyday.
+const LONGEST_WORD: usize = 14;
+
+/// What is known about secrets: the shapes everybody knows, and values this process has.
+#[derive(Clone, Default)]
+pub struct Secrets {
+    known: Option<Arc<Known>>,
+}
+
+/// Something found in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    place: Range<usize>,
+    name: Arc<str>,
+    /// The name with the lowest rank says most.
+    rank: usize,
+}
+
+impl Secrets {
+    /// Knows these values too, each under a name that says whose it is.
+    /// Values shorter than eight bytes, and those that are plain words, are not looked for.
+    pub fn knowing(values: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self {
+            known: Known::new(values.into_iter().filter(|(_, value)| is_worth(value.trim()))).map(Arc::new),
+        }
+    }
+
+    /// The values of variables that hold secrets, going by their names.
+    pub fn in_variables(variables: impl IntoIterator<Item = (String, String)>) -> Vec<(String, String)> {
+        variables.into_iter().filter(|(name, value)| looks_secret(name) && !is_a_place(value)).collect()
+    }
+
+    /// The text without its secrets; none if there are none in it.
+    pub fn clean(&self, text: &str) -> Option<String> {
+        if failpoint::is_without("redaction") {
+            return None;
+        }
+        let found = self.find(text);
+        if found.is_empty() {
+            return None;
+        }
+        let mut clean = String::with_capacity(text.len());
+        let mut from = 0;
+        for Found { place, name, .. } in found {
+            clean.push_str(text.get(from..place.start).unwrap_or_default());
+            mark(&mut clean, &name);
+            from = place.end;
+        }
+        clean.push_str(text.get(from..).unwrap_or_default());
+        Some(clean)
+    }
+
+    /// The same for bytes that are text; others stay as they are.
+    pub fn clean_bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        std::str::from_utf8(bytes).ok().and_then(|text| self.clean(text)).map(String::into_bytes)
+    }
+
+    /// Takes the secrets out of everything an event says.
+    pub fn clean_event(&self, body: &mut EventBody) {
+        texts::event(body, &|text| self.clean(text));
+    }
+
+    /// Takes the secrets out of everything a message says.
+    pub fn clean_message(&self, message: &mut Message) {
+        texts::message(message, &|text| self.clean(text));
+    }
+
+    /// Takes the secrets out of what is said about a failure.
+    pub fn clean_problem(&self, problem: &mut Problem) {
+        texts::problem(problem, &|text| self.clean(text));
+    }
+
+    /// Where the secrets are, in order and apart from each other.
+    fn find(&self, text: &str) -> Vec<Found> {
+        let mut found = Vec::new();
+        if let Some(known) = &self.known {
+            known.find(text, &mut found);
+        }
+        scan::find(text, &mut found);
+        if found.len() > 1 {
+            settle(&mut found);
+        }
+        found
+    }
+
+    fn known(&self) -> Option<&Known> {
+        self.known.as_deref()
+    }
+}
+
+/// What is left behind.
+fn mark(text: &mut String, name: &str) {
+    text.push_str("[redacted: ");
+    text.push_str(name);
+    text.push(']');
+}
+
+/// Puts what was found in order. Of two that overlap both go, under the name that says most.
+fn settle(found: &mut Vec<Found>) {
+    found.sort_by_key(|one| (one.place.start, std::cmp::Reverse(one.place.end)));
+    found.dedup_by(|next, kept| {
+        let overlaps = next.place.start < kept.place.end;
+        if overlaps {
+            kept.place.end = kept.place.end.max(next.place.end);
+            if next.rank < kept.rank {
+                (kept.rank, kept.name) = (next.rank, next.name.clone());
+            }
+        }
+        overlaps
+    });
+}
+
+/// Whether a value can be looked for. `postgres` and `disabled` are values of secrets too, and are in
+/// texts that have nothing to do with them.
+fn is_worth(value: &str) -> bool {
+    let is_word = value.len() < LONGEST_WORD && value.bytes().all(|byte| byte.is_ascii_alphabetic());
+    value.len() >= SHORTEST_VALUE && !is_word
+}
+
+/// A file that holds a secret is no secret, nor is a switch.
+fn is_a_place(value: &str) -> bool {
+    value.starts_with(['/', '~']) || value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// How many shapes are known, each with its name.
+pub fn shape_names() -> impl Iterator<Item = &'static str> {
+    SHAPES.iter().map(|shape| shape.name)
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secrets(…)")
+    }
+}

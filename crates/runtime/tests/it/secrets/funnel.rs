@@ -1,0 +1,178 @@
+//! No way into the journal, the inbox, the blobs or the ears of a watcher is without the removal.
+
+use std::{fs, path::Path, sync::Arc};
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Effect, EventBody, ToolKind, ToolSpec};
+use rooftree_providers::scripted::{call, say};
+use rooftree_runtime::Filter;
+use rooftree_testkit::{Plan, canaries::Canary};
+use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
+use serde_json::{Value, json};
+
+use super::{canaries, read_in};
+
+/// A tool that gives back what nobody should read, as a file, a page or a server may, and says it too.
+struct Leaky {
+    spec: ToolSpec,
+    text: String,
+    heard: std::sync::Mutex<Vec<Value>>,
+}
+
+impl Leaky {
+    fn new(text: String) -> Arc<Self> {
+        let spec = ToolSpec { name: "Leaky".into(), description: String::new(), input_schema: json!({}) };
+        Arc::new(Self { spec, text, heard: std::sync::Mutex::default() })
+    }
+}
+
+impl Tool for Leaky {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Other
+    }
+
+    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+        Ok(input)
+    }
+
+    fn effect(&self, _input: &Value) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn title(&self, _input: &Value) -> String {
+        self.text.clone()
+    }
+
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
+        self.heard.lock().unwrap().push(input);
+        let text = self.text.clone();
+        Box::pin(async move {
+            // In two pieces, cut in the middle of something.
+            let half = text.floor_char_boundary(text.len() / 2);
+            (context.progress)(&text[..half]);
+            (context.progress)(&text[half..]);
+            ToolOutput { diff: Some(text.clone()), ..ToolOutput::done(text) }
+        })
+    }
+}
+
+/// Every file below a directory, as one text.
+fn everything_in(directory: &Path) -> String {
+    let mut all = String::new();
+    for entry in fs::read_dir(directory).unwrap().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => all += &everything_in(&entry.path()),
+            _ => all += &String::from_utf8_lossy(&fs::read(entry.path()).unwrap_or_default()),
+        }
+    }
+    all
+}
+
+#[track_caller]
+fn assert_silent(what: &str, text: &str, canaries: &[Canary]) {
+    for canary in canaries {
+        assert_eq!(read_in(text, canary), None, "the {} is in {what}", canary.name);
+    }
+}
+
+#[tokio::test]
+async fn no_secret_reaches_disk_watchers_or_the_model() {
+    let canaries = canaries(11);
+    let told: String = canaries.iter().map(|canary| format!("{}\n", canary.text)).collect();
+    let leaky = Leaky::new(told.clone());
+    let house = Plan::new([
+        say(told.as_str())
+            .thinking(told.as_str())
+            .chunk(7)
+            .calls([call("Leaky", json!({ "key": told, told.as_str(): 1 }))]),
+        say("done").turn(2),
+    ])
+    .tools(Toolset::new([leaky.clone() as Arc<dyn Tool>]))
+    .build();
+    let session = house.post(&told).await;
+    let mut events = house.handle.subscribe(Filter { session: session.clone(), after: 0 });
+    let mut heard = String::new();
+    let mut said = String::new();
+    let mut shown = String::new();
+    loop {
+        let event = events.next().await.unwrap();
+        heard += &serde_json::to_string(&event).unwrap();
+        match &event.body {
+            EventBody::MessageDelta { text } => said += text,
+            EventBody::ToolOutput { text, .. } => shown += text,
+            EventBody::RunCompleted(_) => break,
+            _ => {}
+        }
+    }
+    assert!(said.contains("[redacted: github token]") && shown.contains("[redacted: github token]"));
+    assert_silent("what watchers hear", &heard, &canaries);
+    assert_silent("what watchers read together", &said, &canaries);
+    assert_silent("what a tool says", &shown, &canaries);
+    let requests = format!("{:?}", house.model.requests());
+    assert!(requests.contains("[redacted: github token]"));
+    assert_silent("what the model reads", &requests, &canaries);
+    let inputs = format!("{:?}", leaky.heard.lock().unwrap());
+    assert_silent("what a tool is given", &inputs, &canaries);
+    let path = house.path().to_owned();
+    assert_silent("the files", &everything_in(&path), &canaries);
+    let (live, directory) = (house.events(&session).await, house.path().to_owned());
+    assert!(live.len() > 5 && directory.exists());
+}
+
+#[tokio::test]
+async fn long_output_is_spilled_without_its_secrets_under_the_right_name() {
+    let canaries = canaries(12);
+    let told: String = canaries.iter().map(|canary| format!("{}\n", canary.text)).collect();
+    let long = format!("{}\n{told}{}", "line\n".repeat(30_000), "line\n".repeat(30_000));
+    let tools = Toolset::new([Leaky::new(long) as Arc<dyn Tool>]);
+    let house = Plan::new([say("").calls([call("Leaky", json!({}))]), say("done")]).tools(tools).build();
+    let session = house.post("go").await;
+    house.finished(&session).await;
+    let events = house.events(&session).await;
+    let full = events.iter().find_map(|event| match &event.body {
+        EventBody::ToolCompleted(record) => record.full.clone(),
+        _ => None,
+    });
+    let blob = house.handle.store().blob(&full.unwrap()).await.unwrap().unwrap();
+    let blob = String::from_utf8(blob).unwrap();
+    assert!(
+        blob.contains("[redacted: github token]"),
+        "the blob is there, under the name the event gives it"
+    );
+    assert_silent("the blob", &blob, &canaries);
+    assert_silent("the files", &everything_in(house.path()), &canaries);
+}
+
+#[tokio::test]
+async fn what_waits_in_an_inbox_has_no_secrets_either() {
+    let canaries = canaries(13);
+    let told: String = canaries.iter().map(|canary| format!("{}\n", canary.text)).collect();
+    let (slow, keeper) = rooftree_testkit::Probe::gated("Slow", Effect::ReadOnly);
+    let house = Plan::new([say("").calls([call("Slow", json!({}))]), say("one"), say("two")])
+        .tools(Toolset::new([slow]))
+        .build();
+    let session = house.post("go").await;
+    house.saw(&session, "tool.started").await;
+    house.post_to(&session, &told).await;
+    assert_silent("the files", &everything_in(house.path()), &canaries);
+    keeper.open(1);
+    house.finished_runs(&session, 2).await;
+}
+
+#[tokio::test]
+async fn what_is_replayed_after_a_restart_is_what_was_live() {
+    let canary = &canaries(14).into_iter().find(|canary| canary.name == "npm token").unwrap();
+    let house = Plan::new([say(format!("I keep {}", canary.text))]).build();
+    let session = house.post(&format!("keep {}", canary.text)).await;
+    house.finished(&session).await;
+    let house = house.reopen(Plan::new([say("again").turn(2)])).await;
+    house.post_to(&session, "what did I say?").await;
+    house.finished_runs(&session, 2).await;
+    let requests = format!("{:?}", house.model.requests());
+    assert!(requests.contains("keep [redacted: npm token]"), "{requests}");
+    assert_silent("what the model reads", &requests, std::slice::from_ref(canary));
+}
