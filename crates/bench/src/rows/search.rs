@@ -68,7 +68,7 @@ fn ripgrep(root: &Path) -> Result<()> {
 async fn search(grep: &dyn Tool, root: &Path) -> Result<()> {
     let input = grep.normalise("Grep", json!({"pattern": NOWHERE})).map_err(anyhow::Error::msg)?;
     let name = grep.spec().name.as_str();
-    let judged = Judged { tool: name, subject: Some("."), effect: Effect::ReadOnly, cwd: root };
+    let judged = Judged { tool: name, subject: Some("."), input: None, effect: Effect::ReadOnly, cwd: root };
     let context = ToolContext {
         session: SessionId::from_entropy(1),
         call: CallId::from_entropy(1),

@@ -102,7 +102,7 @@ fn source(outer: usize, file: usize) -> String {
 async fn search(tool: &SemanticSearch, root: &Path, query: &str) -> Result<()> {
     let input = tool.normalise("SemanticSearch", json!({"query": query})).map_err(anyhow::Error::msg)?;
     let name = tool.spec().name.as_str();
-    let judged = Judged { tool: name, subject: Some("."), effect: Effect::ReadOnly, cwd: root };
+    let judged = Judged { tool: name, subject: Some("."), input: None, effect: Effect::ReadOnly, cwd: root };
     let context = ToolContext {
         session: SessionId::from_entropy(1),
         call: CallId::from_entropy(1),

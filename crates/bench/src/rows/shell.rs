@@ -54,6 +54,7 @@ async fn run(bash: &dyn Tool, directory: &Path, mode: SandboxMode) -> Result<()>
     let input = bash.normalise("Bash", json!({"command": "true"})).map_err(anyhow::Error::msg)?;
     let confinement = Confinement { mode, ..Confinement::default() };
     let context = ToolContext {
+        reach: rooftree_tools::Reach::default(),
         session: SessionId::from_entropy(1),
         call: CallId::from_entropy(1),
         cwd: directory.into(),
