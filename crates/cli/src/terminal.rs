@@ -11,6 +11,7 @@ pub mod keys;
 pub mod line;
 pub mod live;
 pub mod plain;
+pub mod question;
 pub mod screen;
 pub mod status;
 pub mod todos;

@@ -203,14 +203,26 @@ impl<W: Write> View for Live<W> {
     }
 
     fn ask(&mut self, card: &[Line], prompt: &Line) {
-        self.print(Block::Question, card.to_vec());
+        let gap = (self.last != Block::Nothing).then(Line::default);
+        let foot: Vec<Line> = gap.into_iter().chain(card.iter().cloned()).chain([prompt.clone()]).collect();
+        self.screen.draw(&[], &foot);
+        self.held.get_or_insert_default();
+    }
+
+    fn ask_for_words(&mut self, card: &[Line], prompt: &Line) {
+        let gap = (self.last != Block::Nothing && self.last != Block::Question).then(Line::default);
+        let lines: Vec<Line> = gap.into_iter().chain(card.iter().cloned()).collect();
+        self.screen.draw(&lines, &[]);
         self.screen.prompt(prompt);
-        self.held = Some(VecDeque::new());
+        self.last = Block::Question;
+        self.held.get_or_insert_default();
     }
 
     fn answered(&mut self, line: &Line) {
+        let gap = (self.last != Block::Nothing && self.last != Block::Question).then(Line::default);
         let held = self.held.take().unwrap_or_default();
-        let lines: Vec<Line> = std::iter::once(line.clone()).chain(held).collect();
+        let lines: Vec<Line> = gap.into_iter().chain([line.clone()]).chain(held).collect();
+        self.last = Block::Question;
         self.draw(&lines);
     }
 

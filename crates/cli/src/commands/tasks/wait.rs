@@ -11,7 +11,7 @@ use super::find;
 use crate::{
     commands::runs::record,
     environment::Environment,
-    exit::{Asking, Exit},
+    exit::Exit,
     output,
 };
 
@@ -79,7 +79,7 @@ async fn exit(store: &dyn Store, task: &TaskRow) -> Result<Exit, Problem> {
         let filter = RunFilter { run: Some(run), limit: 1, ..RunFilter::default() };
         let row = store.runs(filter).await.map_err(|error| error.problem())?.pop();
         if let Some(end) = row.as_ref().and_then(record::end) {
-            return Ok(Exit::for_run(end, Asking::Somebody));
+            return Ok(Exit::for_run(end));
         }
     }
     Ok(match task.status {
