@@ -105,6 +105,22 @@ impl Card {
     pub fn lines(&self, waiting: usize, columns: usize) -> Vec<Line> {
         let columns = columns.max(20);
         let mut lines = self.heading(waiting, columns);
+        lines.extend(self.body(columns));
+        lines.extend(self.choices(columns));
+        lines
+    }
+
+    /// The same for a page: no keys, but the rule that an answer for longer than once makes.
+    pub fn facts(&self, columns: usize) -> Vec<Line> {
+        let columns = columns.max(20);
+        let mut lines = self.heading(0, columns);
+        lines.extend(self.body(columns));
+        lines.extend(self.labelled("rule", &self.rule, Look::Plain, columns));
+        lines
+    }
+
+    fn body(&self, columns: usize) -> Vec<Line> {
+        let mut lines = Vec::new();
         lines.extend(self.labelled(&self.tool, &self.title, Look::Strong, columns));
         lines.extend(self.detail_lines(columns));
         if let Some(place) = &self.place {
@@ -113,7 +129,6 @@ impl Card {
         if !self.reason.is_empty() {
             lines.extend(self.labelled("why", &self.reason, Look::Dim, columns));
         }
-        lines.extend(self.choices(columns));
         lines
     }
 
@@ -159,7 +174,7 @@ impl Card {
 
     /// Columns of the labels and a gap.
     fn label_width(&self) -> usize {
-        clean_line(&self.tool).width().clamp(3, 14) + 2
+        clean_line(&self.tool).width().clamp(4, 14) + 2
     }
 
     fn detail_lines(&self, columns: usize) -> Vec<Line> {

@@ -76,6 +76,23 @@ impl Sheet {
         lines
     }
 
+    /// All of its questions for a page, each with the name it is answered by.
+    pub fn facts(&self, columns: usize) -> Vec<Line> {
+        let columns = columns.max(20);
+        let mut lines = vec![
+            Line::of(Look::Warning, "? ").with(Look::Strong, &self.agent).with(Look::Plain, " asks").cut(columns),
+        ];
+        for question in &self.questions {
+            let rows = flow::rows(&clean_line(&question.text), columns.saturating_sub(2));
+            lines.extend(rows.iter().map(|row| Line::of(Look::Plain, "  ").with(Look::Strong, row)));
+            lines.push(Line::of(Look::Dim, format!("  {}=…", question.name)).cut(columns));
+            for (number, choice) in (1..).zip(&question.choices) {
+                lines.extend(choice_lines(number, choice, columns));
+            }
+        }
+        lines
+    }
+
     /// Where the answer is typed; says how long there is for it.
     pub fn prompt(left: Duration) -> Line {
         Line::of(Look::Dim, format!("  declined by itself in {} ", in_words(left))).with(Look::Accent, "› ")
