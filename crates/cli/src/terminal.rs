@@ -5,6 +5,7 @@ pub mod agents;
 pub mod card;
 pub mod chosen;
 pub mod clean;
+pub mod confirm;
 pub mod flow;
 pub mod foot;
 pub mod keys;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rooftree_protocol::{AgentDefinition, PermissionMode, SessionId};
 use rooftree_store::RuleRow;
-use rooftree_tools::{Policy, Toolset};
+use rooftree_tools::{Policy, Rule, Toolset, Verdict};
 
 use crate::{kit, standing};
 
@@ -31,4 +31,16 @@ pub fn policy(
 pub(crate) fn narrowed(policy: Policy, definition: &AgentDefinition) -> Policy {
     let mode = policy.mode.min(definition.permission_mode.unwrap_or(PermissionMode::Bypass));
     Policy { mode, ..policy }
+}
+
+/// What is to be said to a call that only asks for a rule.
+pub fn wanted(policy: &Policy, rule: &str) -> Verdict {
+    let is_there = |rules: &[Rule]| rules.iter().any(|own| own.to_string() == rule);
+    if is_there(&policy.deny) {
+        Verdict::Deny(format!("the deny rule `{rule}` refuses it, in every mode"))
+    } else if is_there(&policy.allow) {
+        Verdict::Allow("it is permitted already".into())
+    } else {
+        Verdict::Ask(format!("it asks for `{rule}`"))
+    }
 }

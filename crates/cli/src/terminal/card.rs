@@ -200,7 +200,8 @@ impl Card {
 
     /// What can be answered. A yes for longer than once shows the exact rule that it makes.
     fn choices(&self, columns: usize) -> Vec<Line> {
-        let mut lines = in_rows(&[("y", "once"), ("n", "no"), ("f", "no, and say why")], columns);
+        let mut lines = vec![Line::default()];
+        lines.extend(in_rows(&[("y", "once"), ("n", "no"), ("f", "no, and say why")], columns));
         let offered = LONGER.iter().filter(|(scope, ..)| self.scopes.contains(scope));
         let longer: Vec<(&str, &str)> = offered.map(|(_, key, meaning)| (*key, *meaning)).collect();
         if !longer.is_empty() {
@@ -283,10 +284,10 @@ impl Card {
     }
 
     fn closed(&self, icon: &str, look: Look, said: &str) -> Line {
-        Line::of(look, icon)
-            .with(Look::Strong, &self.agent)
-            .with(Look::Plain, format!(" {}", self.subject()))
-            .with(look, format!(" — {said}"))
+        // What was said comes first: a narrow terminal cuts the rest.
+        Line::of(look, format!("{icon}{said}"))
+            .with(Look::Dim, format!(" — {}: ", self.agent))
+            .with(Look::Plain, self.subject())
     }
 }
 
@@ -441,7 +442,7 @@ pub mod tests {
         assert!(['s', 'p', 'a'].iter().all(|key| card.choice(*key).is_none()));
         assert_eq!(
             shown(&card, 0, 80),
-            ["? lead wants to run something", "  Bash  ls", "  y once   n no   f no, and say why"]
+            ["? lead wants to run something", "  Bash  ls", "", "  y once   n no   f no, and say why"]
         );
     }
 
@@ -455,6 +456,7 @@ pub mod tests {
                 "  Bash  rm x",
                 "  in    ~/copy",
                 "  why   Bash may run anything and mode `ask` asks about that",
+                "",
                 "  y once   n no   f no, and say why",
                 "  s this session   p this project   a always   whatever matches",
                 "    Bash(rm x)",

@@ -33,6 +33,8 @@ pub struct Live<W> {
     /// Lines that wait until a question is answered; none if nobody is asked.
     held: Option<VecDeque<Line>>,
     answer_shown: bool,
+    /// Whether the cursor stands behind what is being typed.
+    at_prompt: bool,
 }
 
 /// What was printed last, for the empty line between different things.
@@ -58,6 +60,7 @@ impl<W: Write> Live<W> {
             later: Vec::new(),
             held: None,
             answer_shown: false,
+            at_prompt: false,
         }
     }
 
@@ -215,13 +218,19 @@ impl<W: Write> View for Live<W> {
         self.screen.draw(&lines, &[]);
         self.screen.prompt(prompt);
         self.last = Block::Question;
+        self.at_prompt = true;
         self.held.get_or_insert_default();
     }
 
+    fn entered(&mut self) {
+        self.at_prompt = false;
+    }
+
     fn answered(&mut self, line: &Line) {
-        let gap = (self.last != Block::Nothing && self.last != Block::Question).then(Line::default);
+        let is_apart = self.last != Block::Nothing && self.last != Block::Question;
+        let gap = (is_apart || std::mem::take(&mut self.at_prompt)).then(Line::default);
         let held = self.held.take().unwrap_or_default();
-        let lines: Vec<Line> = gap.into_iter().chain([line.clone()]).chain(held).collect();
+        let lines: Vec<Line> = gap.into_iter().chain([line.clone().cut(columns())]).chain(held).collect();
         self.last = Block::Question;
         self.draw(&lines);
     }

@@ -20,7 +20,7 @@ pub struct Plain<W> {
     colours: bool,
     detail: Detail,
     agents: Agents,
-    /// Whether the cursor stands behind a prompt: a key is not shown and begins no line.
+    /// Whether the cursor stands behind a prompt: what comes next begins a row.
     at_prompt: bool,
 }
 
@@ -90,14 +90,18 @@ impl<W: Write> View for Plain<W> {
     }
 
     fn ask(&mut self, card: &[Line], prompt: &Line) {
-        self.ask_for_words(card, prompt);
+        self.leave_prompt();
+        self.say(card);
+        let _ = write!(self.out, "{}", prompt.paint(self.colours)).and_then(|()| self.out.flush());
         self.at_prompt = true;
     }
 
     fn ask_for_words(&mut self, card: &[Line], prompt: &Line) {
-        self.leave_prompt();
-        self.say(card);
-        let _ = write!(self.out, "{}", prompt.paint(self.colours)).and_then(|()| self.out.flush());
+        self.ask(card, prompt);
+    }
+
+    fn entered(&mut self) {
+        self.at_prompt = false;
     }
 
     fn answered(&mut self, line: &Line) {

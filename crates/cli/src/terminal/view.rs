@@ -26,6 +26,9 @@ pub trait View {
     /// Somebody is asked for words: the same, but what is typed is shown and stays.
     fn ask_for_words(&mut self, card: &[Line], prompt: &Line);
 
+    /// A line was typed and ended: the cursor is at the beginning of a row again.
+    fn entered(&mut self);
+
     /// The question is settled; this says how.
     fn answered(&mut self, line: &Line);
 

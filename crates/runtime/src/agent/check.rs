@@ -4,13 +4,14 @@
 //! comes later can refuse what came earlier, never the other way round.
 
 use rooftree_protocol::{ErrorCode, Outcome, ToolCall, event::ToolRecord};
-use rooftree_tools::{Judged, Rule, Verdict, toolset::Found};
+use rooftree_tools::{Judged, Verdict, toolset::Found};
 
 use super::{
     Agent,
     call::{Prepared, not_made},
 };
 use crate::{
+    effective,
     hooks::{self, Said, ToolUse},
     kit::{ONLY_ABOVE, ONLY_FIRST},
 };
@@ -48,7 +49,7 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
     // Links are followed here, once: what is judged is what the tool opens.
     let reach = agent.policy.reach(&judged);
     let verdict = match tool.wants(&input) {
-        Some(rule) => wanted(agent, &rule),
+        Some(rule) => effective::wanted(&agent.policy, &rule),
         None => agent.policy.judge_at(&judged, reach.pinned()),
     };
     let mut prepared =
@@ -80,18 +81,6 @@ pub(super) async fn consult(agent: &mut Agent, call: &ToolCall, said: &mut Said)
             Checked::Ask(one, "a hook wants somebody to be asked about it".into())
         }
         (_, checked) => checked,
-    }
-}
-
-/// What is to be said to a call that asks for a rule.
-fn wanted(agent: &Agent, rule: &str) -> Verdict {
-    let is_there = |rules: &[Rule]| rules.iter().any(|own| own.to_string() == rule);
-    if is_there(&agent.policy.deny) {
-        Verdict::Deny(format!("the deny rule `{rule}` refuses it, in every mode"))
-    } else if is_there(&agent.policy.allow) {
-        Verdict::Allow("it is permitted already".into())
-    } else {
-        Verdict::Ask(format!("it asks for `{rule}`"))
     }
 }
 

@@ -109,6 +109,7 @@ impl Asker {
                 return None;
             }
             let line = std::mem::take(typing);
+            view.entered();
             return self.line(&line, view, keys);
         }
         let waiting = self.items.len().saturating_sub(1);

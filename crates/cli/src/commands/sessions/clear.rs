@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use rooftree_protocol::{Command, Event, EventBody, Lane, Problem, event::ClearReason};
+use rooftree_protocol::{Command, ErrorCode, Event, EventBody, Lane, Problem, event::ClearReason};
 use rooftree_runtime::{Clock, History, SystemClock};
 use rooftree_store::{Batch, ClaimOutcome, Claimed, Owner, Store};
 
@@ -23,6 +23,9 @@ pub struct Arguments {
     /// Which session: its id, the last 4 or more characters of it, or its name
     #[arg(value_name = "ID")]
     session: String,
+    /// Also while a process works on it: its run is stopped
+    #[arg(long)]
+    force: bool,
 }
 
 /// Does it, or leaves it to the process that works on the session.
@@ -38,6 +41,12 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 environment,
                 &format!("session {id} starts anew; what was said stays in its journal"),
             );
+        }
+        ClaimOutcome::Held(owner) if !arguments.force => {
+            let message = format!("process {} on {} is at work on session {id}", owner.pid, owner.host);
+            return Err(Problem::new(ErrorCode::SessionBusy, message)
+                .cause("clearing it would stop its run")
+                .fix("wait until it is done, or add --force"));
         }
         ClaimOutcome::Held(owner) => {
             let command = Command::Clear { session: id.clone() };

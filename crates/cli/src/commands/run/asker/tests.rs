@@ -113,7 +113,7 @@ fn a_card_settled_elsewhere_goes_away_with_a_word_who_did() {
     assert_eq!(story.screen(), "", "one that was not shown leaves without a word");
     story.settled_elsewhere(1, "anna");
     let screen = story.screen();
-    assert!(screen.contains("Bash one — answered by anna elsewhere"), "{screen}");
+    assert!(screen.contains("answered by anna elsewhere — lead: Bash one"), "{screen}");
     assert!(screen.contains("Bash  three"), "{screen}");
     assert_eq!(story.types("y"), None, "a key meant for the card that went away does not count");
     story.waits();
