@@ -151,9 +151,10 @@ mod tests {
             let denials = vec![Denial { call, tool, title, reason: reason.into() }];
             Exit::for_run(&RunEnd { denials, ..end(status, None) })
         };
-        for reason in
-            ["[auto-rejected: nobody can be asked] Write changes files", "[auto-rejected: nobody answered in time]"]
-        {
+        for reason in [
+            "[auto-rejected: nobody can be asked] Write changes files",
+            "[auto-rejected: nobody answered in time]",
+        ] {
             assert_eq!(denied(RunStatus::Completed, reason), Exit::PERMISSION, "{reason}");
             assert_eq!(denied(RunStatus::MaxTurns, reason), Exit::LIMIT, "{reason}");
         }

@@ -71,7 +71,8 @@ pub fn judge(all: &Toolset, own: &Toolset, policy: &Policy, call: Call<'_>) -> R
         Some(rule) => (Vec::new(), effective::wanted(policy, &rule)),
         None => explained(policy, &judged),
     };
-    steps.insert(0, format!("scope: {}", if has { "the agent has it" } else { "the agent does not have it" }));
+    steps
+        .insert(0, format!("scope: {}", if has { "the agent has it" } else { "the agent does not have it" }));
     let (decision, reason) = match verdict {
         Verdict::Allow(reason) => (Decision::Allow, reason),
         Verdict::Ask(reason) => (Decision::Ask, reason),
@@ -114,7 +115,9 @@ pub fn arguments(all: &Toolset, tool: &str, typed: Option<&str>) -> Result<Value
     let mut names: Vec<&str> = required.iter().filter_map(Value::as_str).collect();
     // A tool that needs nothing is still about something: the first thing it takes in words.
     if names.is_empty() {
-        names.extend(properties.iter().find(|(_, kind)| kind["type"] == "string").map(|(name, _)| name.as_str()));
+        names.extend(
+            properties.iter().find(|(_, kind)| kind["type"] == "string").map(|(name, _)| name.as_str()),
+        );
     }
     let mut input = serde_json::Map::new();
     for (number, name) in names.iter().enumerate() {

@@ -64,7 +64,9 @@ fn show(places: &Places, environment: &Environment, as_json: bool) -> Result<Exi
     let standing = trust::standing(environment, places);
     let content = content(places)?;
     let changed = |path: &str| match &standing {
-        Standing::Changed(changes) => changes.iter().find(|change| change.path == path).map(|change| change.is_new),
+        Standing::Changed(changes) => {
+            changes.iter().find(|change| change.path == path).map(|change| change.is_new)
+        }
         _ => None,
     };
     let word = |path: &str| match (&standing, changed(path)) {
@@ -76,7 +78,8 @@ fn show(places: &Places, environment: &Environment, as_json: bool) -> Result<Exi
     };
     let acting = content.acting.keys().map(|path| (path.as_str(), word(path)));
     let is_used = standing == Standing::Trusted;
-    let text = content.text.iter().map(|path| (path.as_str(), if is_used { "trusted" } else { "not trusted" }));
+    let text =
+        content.text.iter().map(|path| (path.as_str(), if is_used { "trusted" } else { "not trusted" }));
     let files: Vec<(&str, &str)> = acting.chain(text).collect();
     if as_json {
         let files: Vec<_> = files.iter().map(|(path, is)| json!({ "path": path, "is": is })).collect();

@@ -61,7 +61,17 @@ impl Card {
     /// The card for a question of this agent; none if the event is none.
     pub fn from_event(agent: &str, event: &Event) -> Option<Self> {
         let EventBody::PermissionRequested {
-            id, tool, title, detail, effect, rule, until, reason, digest, scopes, ..
+            id,
+            tool,
+            title,
+            detail,
+            effect,
+            rule,
+            until,
+            reason,
+            digest,
+            scopes,
+            ..
         } = &event.body
         else {
             return None;
@@ -187,7 +197,8 @@ impl Card {
         // A line of a command that is not shown would be permitted unseen.
         let is_short = self.is_whole || self.effect != Effect::LocalMutation;
         let shown = if is_short { all.len() } else { DETAIL_SHOWN };
-        let mut lines: Vec<Line> = all.iter().take(shown).flat_map(|line| diff_lines(line, columns)).collect();
+        let mut lines: Vec<Line> =
+            all.iter().take(shown).flat_map(|line| diff_lines(line, columns)).collect();
         if let Some(more @ 1..) = all.len().checked_sub(shown) {
             lines.push(
                 Line::of(Look::Dim, format!("    … {more} more lines: "))
@@ -371,12 +382,8 @@ pub mod tests {
 
     use super::*;
 
-    const ALL: [PermissionScope; 4] = [
-        PermissionScope::Once,
-        PermissionScope::Session,
-        PermissionScope::Project,
-        PermissionScope::Always,
-    ];
+    const ALL: [PermissionScope; 4] =
+        [PermissionScope::Once, PermissionScope::Session, PermissionScope::Project, PermissionScope::Always];
 
     /// A question about a call, as an agent asks it.
     pub fn question(number: u128, title: &str) -> EventBody {
@@ -437,7 +444,17 @@ pub mod tests {
         };
         let (reason, digest, scopes) = (String::new(), String::new(), vec![PermissionScope::Once]);
         let card = card(EventBody::PermissionRequested {
-            id, call, tool, title, detail, effect, rule, until, reason, digest, scopes,
+            id,
+            call,
+            tool,
+            title,
+            detail,
+            effect,
+            rule,
+            until,
+            reason,
+            digest,
+            scopes,
         });
         assert!(['s', 'p', 'a'].iter().all(|key| card.choice(*key).is_none()));
         assert_eq!(
@@ -483,7 +500,11 @@ pub mod tests {
         };
         let detail = (1..=100).map(|line| format!("+ line {line}")).collect::<Vec<_>>().join("\n");
         let mut card = card(EventBody::PermissionRequested {
-            id, call, until, scopes, detail,
+            id,
+            call,
+            until,
+            scopes,
+            detail,
             tool: "Write".into(),
             title: "a.rs".into(),
             effect: Effect::LocalMutation,

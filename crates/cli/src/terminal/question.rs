@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use rooftree_protocol::{
-    Choice, Event, EventBody, Question, QuestionId, QuestionReply, Timestamp,
-};
+use rooftree_protocol::{Choice, Event, EventBody, Question, QuestionId, QuestionReply, Timestamp};
 
 use super::{
     card::in_words,
@@ -80,7 +78,10 @@ impl Sheet {
     pub fn facts(&self, columns: usize) -> Vec<Line> {
         let columns = columns.max(20);
         let mut lines = vec![
-            Line::of(Look::Warning, "? ").with(Look::Strong, &self.agent).with(Look::Plain, " asks").cut(columns),
+            Line::of(Look::Warning, "? ")
+                .with(Look::Strong, &self.agent)
+                .with(Look::Plain, " asks")
+                .cut(columns),
         ];
         for question in &self.questions {
             let rows = flow::rows(&clean_line(&question.text), columns.saturating_sub(2));
@@ -128,9 +129,8 @@ fn is_declined(line: &str) -> bool {
 }
 
 fn choice_lines(number: usize, choice: &Choice, columns: usize) -> Vec<Line> {
-    let mut lines = vec![
-        Line::of(Look::Accent, format!("  {number:>2} ")).with(Look::Plain, &choice.label).cut(columns),
-    ];
+    let mut lines =
+        vec![Line::of(Look::Accent, format!("  {number:>2} ")).with(Look::Plain, &choice.label).cut(columns)];
     let rows = flow::rows(&clean_line(&choice.description), columns.saturating_sub(5));
     lines.extend(rows.iter().map(|row| Line::of(Look::Dim, format!("     {row}"))));
     lines
@@ -226,7 +226,8 @@ pub mod tests {
         let (one, several, free) =
             (question("a", false, false), question("a", true, false), question("a", false, true));
         let words = Question { choices: Vec::new(), ..free.clone() };
-        let table: [(&Question, &str, Result<&[&str], &str>); 12] = [
+        type Wanted = Result<&'static [&'static str], &'static str>;
+        let table: [(&Question, &str, Wanted); 12] = [
             (&one, "2", Ok(&["green"])),
             (&one, " Dark Blue ", Ok(&["dark blue"])),
             (&one, "1 2", Err("only one can be chosen")),
@@ -258,7 +259,9 @@ pub mod tests {
         for empty in ["", "  ", "\u{1b}"] {
             assert_eq!(other.take(empty), Next::Done(QuestionReply::Declined { because: None }));
         }
-        let Next::Done(QuestionReply::Answered { answers }) = sheet.take("1,2") else { panic!("all is said") };
+        let Next::Done(QuestionReply::Answered { answers }) = sheet.take("1,2") else {
+            panic!("all is said")
+        };
         assert_eq!(answers["wall"], ["red"]);
         assert_eq!(answers["door"], ["red", "green"]);
     }

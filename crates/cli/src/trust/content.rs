@@ -104,7 +104,8 @@ impl Content {
 pub fn brought(places: &Places) -> Vec<PathBuf> {
     let places = places.clone().trusted(Trust::Missing);
     let mut found = Surroundings::untrusted(&places);
-    let settings = places.project.iter().flat_map(|place| FILES.map(|(name, counts)| (place.join(name), counts)));
+    let settings =
+        places.project.iter().flat_map(|place| FILES.map(|(name, counts)| (place.join(name), counts)));
     found.extend(settings.filter(|(path, counts)| counts.are_met(path)).map(|(path, _)| path));
     found.extend(Library { places, ..Library::default() }.untrusted());
     found
@@ -232,7 +233,11 @@ mod tests {
         fs::write(directory.path().join("elsewhere/x/SKILL.md"), "two").unwrap();
         assert_ne!(Content::of(&places).unwrap(), before);
         // A link that leads back to itself ends, and nothing that deep is trusted.
-        std::os::unix::fs::symlink(directory.path().join("elsewhere"), directory.path().join("elsewhere/loop")).unwrap();
+        std::os::unix::fs::symlink(
+            directory.path().join("elsewhere"),
+            directory.path().join("elsewhere/loop"),
+        )
+        .unwrap();
         assert_eq!(Content::of(&places), None);
     }
 }

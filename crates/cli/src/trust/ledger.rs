@@ -150,7 +150,11 @@ mod tests {
         assert!(!old(&path).exists());
         let ledger = Ledger::read(&path);
         assert!(matches!(ledger.entry(Path::new("/a")), Some(Entry::Trusted(_))));
-        assert_eq!(ledger.entry(Path::new("/b")), Some(&Entry::Whatever), "it is pinned when it is next used");
+        assert_eq!(
+            ledger.entry(Path::new("/b")),
+            Some(&Entry::Whatever),
+            "it is pinned when it is next used"
+        );
     }
 
     #[test]

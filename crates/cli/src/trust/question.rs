@@ -31,7 +31,10 @@ pub async fn ask(environment: &Environment, places: &Places) -> Result<(), Probl
     };
     let mut lines = vec![Line::of(Look::Warning, "? ").with(Look::Strong, heading)];
     lines.extend(listed(&standing, &content));
-    lines.push(Line::of(Look::Dim, "  Look at it first if others wrote it. Without it everything works, only without these."));
+    lines.push(Line::of(
+        Look::Dim,
+        "  Look at it first if others wrote it. Without it everything works, only without these.",
+    ));
     let colours = environment.colours(std::io::IsTerminal::is_terminal(&std::io::stderr()));
     if confirm::ask(&lines, "  use it? y/N › ", colours).await? {
         super::give(environment, root, &content)
@@ -50,12 +53,9 @@ pub fn listed(standing: &Standing, content: &Content) -> Vec<Line> {
                 false => (Look::Warning, "~", change.path.as_str()),
             })
             .collect(),
-        _ => content
-            .acting
-            .keys()
-            .chain(&content.text)
-            .map(|path| (Look::Plain, "·", path.as_str()))
-            .collect(),
+        _ => {
+            content.acting.keys().chain(&content.text).map(|path| (Look::Plain, "·", path.as_str())).collect()
+        }
     };
     let more = entries.len().saturating_sub(SHOWN);
     entries.truncate(SHOWN);

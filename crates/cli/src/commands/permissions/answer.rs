@@ -161,7 +161,9 @@ async fn tell_who_hears(
         let root = short(&asked.root);
         output::mention(
             environment,
-            &format!("nobody is at work on it now; the answer is kept, and it goes on with: rooftree run -s {root}"),
+            &format!(
+                "nobody is at work on it now; the answer is kept, and it goes on with: rooftree run -s {root}"
+            ),
         );
     }
     Ok(Exit::DONE)
@@ -224,7 +226,10 @@ mod tests {
         assert_eq!(given(&one, &["a=b"]).unwrap()["wall"], ["a=b"], "words may hold a sign");
         let two = [question("wall", false, false), question("door", true, false)];
         let both = given(&two, &["Door=1", "wall=red", "door=3"]).unwrap();
-        assert_eq!((&both["wall"], &both["door"]), (&vec!["red".into()], &vec!["red".into(), "dark blue".into()]));
+        assert_eq!(
+            (&both["wall"], &both["door"]),
+            (&vec!["red".into()], &vec!["red".into(), "dark blue".into()])
+        );
         for (typed, words) in [
             (&["red"][..], "`red` does not say which question it answers"),
             (&["wall=red"], "`door` is not answered"),

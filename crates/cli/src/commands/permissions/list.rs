@@ -202,7 +202,8 @@ fn table(rows: &[Row]) -> Table {
         ("", Give::Stiff),
     ]);
     for row in rows {
-        let what = row.tool.as_ref().map_or_else(|| row.title.clone(), |tool| format!("{tool} {}", row.title));
+        let what =
+            row.tool.as_ref().map_or_else(|| row.title.clone(), |tool| format!("{tool} {}", row.title));
         let why = row.reason.split_once("; --").map_or(row.reason.as_str(), |(why, _)| why);
         table.row([
             ending(&row.id).to_owned(),
@@ -249,7 +250,10 @@ fn what_to_do(rows: &[Row]) -> String {
         format!("answer with: rooftree permissions answer {id} …")
     };
     if let Some(left) = pending.iter().find(|row| !row.is_awaited) {
-        text += &format!("\nnobody is at work on {0}: once it is answered, rooftree run -s {0} goes on", short(&left.root));
+        text += &format!(
+            "\nnobody is at work on {0}: once it is answered, rooftree run -s {0} goes on",
+            short(&left.root)
+        );
     }
     text
 }

@@ -152,7 +152,10 @@ mod tests {
             (r#"{"type":"dance"}"#, "unknown variant `dance`"),
             ("\u{fffd}", "begins with"),
             (r#"{"type":"answer","id":"que_abc"}"#, "either `answers` or `decline`"),
-            (r#"{"type":"answer","id":"que_abc","answers":{},"decline":true}"#, "either `answers` or `decline`"),
+            (
+                r#"{"type":"answer","id":"que_abc","answers":{},"decline":true}"#,
+                "either `answers` or `decline`",
+            ),
             (r#"{"type":"permission","id":"per_abc","decision":"perhaps"}"#, "unknown variant `perhaps`"),
         ];
         for (line, words) in table {

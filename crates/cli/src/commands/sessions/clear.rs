@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use rooftree_protocol::{Command, ErrorCode, Event, EventBody, Lane, Problem, event::ClearReason};
+use rooftree_protocol::{Command, ErrorCode, Event, EventBody, Lane, Problem, SessionId, event::ClearReason};
 use rooftree_runtime::{Clock, History, SystemClock};
 use rooftree_store::{Batch, ClaimOutcome, Claimed, Owner, Store};
 
@@ -42,7 +42,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 &format!("session {id} starts anew; what was said stays in its journal"),
             );
         }
-        ClaimOutcome::Held(owner) if !arguments.force => {
+        // Whoever holds it without a run is about to let it go.
+        ClaimOutcome::Held(owner) if !arguments.force && is_at_work(store.as_ref(), &id).await? => {
             let message = format!("process {} on {} is at work on session {id}", owner.pid, owner.host);
             return Err(Problem::new(ErrorCode::SessionBusy, message)
                 .cause("clearing it would stop its run")
@@ -56,6 +57,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         }
     }
     Ok(Exit::DONE)
+}
+
+async fn is_at_work(store: &dyn Store, id: &SessionId) -> Result<bool, Problem> {
+    Ok(store.unfinished().await.map_err(in_words)?.contains(id))
 }
 
 /// Ends a run that was left open, then appends the marker; all in one commit.

@@ -8,12 +8,7 @@ use rooftree_store::{RunFilter, Store, TaskRow, TaskStatus};
 use tokio::time::Instant;
 
 use super::find;
-use crate::{
-    commands::runs::record,
-    environment::Environment,
-    exit::Exit,
-    output,
-};
+use crate::{commands::runs::record, environment::Environment, exit::Exit, output};
 
 /// How long to wait for a hint before looking by oneself.
 const PATIENCE: Duration = Duration::from_millis(500);

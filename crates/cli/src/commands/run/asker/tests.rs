@@ -133,7 +133,8 @@ fn a_no_can_have_words() {
 #[test]
 fn an_agents_questions_are_answered_in_turn() {
     let mut story = Story::new();
-    let sheet = given::sheet(vec![given::question("wall", false, false), given::question("door", false, true)]);
+    let sheet =
+        given::sheet(vec![given::question("wall", false, false), given::question("door", false, true)]);
     let id = sheet.id.clone();
     story.asker.add(Item::Question(sheet), &mut story.view, &mut story.keys);
     assert_eq!(story.types("1\n"), None, "it has its guard too");
