@@ -4,6 +4,7 @@ use rooftree_protocol::{
     Answer, Event, EventBody, PermissionDecision, PermissionMode, PermissionScope, Timestamp, ToolCall,
     event::{PolicyNote, ReplyPart, ToolRecord},
 };
+use rooftree_runtime::History;
 use rooftree_tools::{Policy, Rule};
 
 /// One call, as far as it went.
@@ -73,7 +74,8 @@ impl Past {
 #[derive(Default)]
 struct Holding {
     note: Option<PolicyNote>,
-    mode: Option<PermissionMode>,
+    /// Knows how the mode was changed, and whether anything from outside was read.
+    history: History,
     /// Rules that answers made, with what they do.
     made: Vec<(PermissionDecision, String)>,
 }
@@ -81,7 +83,14 @@ struct Holding {
 impl Holding {
     fn now(&self) -> Option<PolicyNote> {
         let mut note = self.note.clone()?;
-        note.mode = self.mode.map_or(note.mode, |mode| mode.min(note.mode));
+        note.mode = match self.history.mode() {
+            Some(changed) if changed.is_wish => changed.mode,
+            Some(changed) => changed.mode.min(note.mode),
+            None => note.mode,
+        };
+        if self.history.outside().is_some() && note.mode == PermissionMode::Auto {
+            note.mode = PermissionMode::AcceptEdits;
+        }
         for (decision, rule) in &self.made {
             let list = if *decision == PermissionDecision::Allow { &mut note.allow } else { &mut note.deny };
             if !list.contains(rule) {
@@ -102,9 +111,9 @@ pub fn calls(events: &[Event]) -> Vec<Past> {
 }
 
 fn take(event: &Event, calls: &mut Vec<Past>, holding: &mut Holding) {
+    holding.history.apply(event);
     match &event.body {
         EventBody::RunStarted { policy, .. } => holding.note = policy.as_deref().cloned(),
-        EventBody::ModeChanged { mode, .. } => holding.mode = *mode,
         EventBody::MessageCompleted(reply) => {
             let made = reply.parts.iter().filter_map(|part| match part {
                 ReplyPart::Call(call) => Some(past(event, call, holding)),
