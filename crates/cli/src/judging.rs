@@ -82,12 +82,16 @@ pub fn judge(all: &Toolset, own: &Toolset, policy: &Policy, call: Call<'_>) -> R
 }
 
 fn judged<'a>(tool: &'a dyn Tool, subject: Option<&'a str>, input: &'a Value, cwd: &'a Path) -> Judged<'a> {
-    Judged { tool: &tool.spec().name, subject, effect: tool.effect(input), cwd }
+    Judged { tool: &tool.spec().name, subject, input: Some(input), effect: tool.effect(input), cwd }
 }
 
 /// The policy's own account of a decision.
 fn explained(policy: &Policy, judged: &Judged<'_>) -> (Vec<String>, Verdict) {
-    (Vec::new(), policy.judge(judged))
+    let derivation = policy.explain(judged);
+    let told = derivation.to_string();
+    // The last line is the decision itself.
+    let steps = told.lines().take(derivation.steps.len()).map(str::to_owned).collect();
+    (steps, derivation.verdict)
 }
 
 fn missing(own: &Toolset) -> Verdict {

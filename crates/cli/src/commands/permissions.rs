@@ -5,6 +5,7 @@
 
 mod answer;
 mod find;
+mod import;
 mod list;
 mod rules;
 
@@ -36,6 +37,8 @@ enum Action {
     Answer(answer::Reply),
     /// List, add and remove rules
     Rules(rules::Arguments),
+    /// Take over the rules of another program's settings
+    Import(import::Arguments),
 }
 
 /// Does it.
@@ -47,5 +50,6 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Action::Deny(arguments) => answer::deny(arguments, environment).await,
         Action::Answer(arguments) => answer::reply(arguments, environment).await,
         Action::Rules(arguments) => rules::execute(arguments, environment).await,
+        Action::Import(arguments) => import::execute(arguments, environment).await,
     }
 }

@@ -184,3 +184,31 @@ fn nothing_is_asked_where_nothing_ever_was() {
     assert_eq!(house.rooftree(&["permissions", "allow", "abcd"]).code, 8);
     assert!(!house.database().exists(), "looking makes nothing");
 }
+
+#[test]
+fn rules_of_another_program_are_shown_as_ours_before_they_are_saved() {
+    let desk = Desk::new(WRITES);
+    let settings = json!({ "permissions": {
+        "allow": ["Bash(git log:*)", "Edit(new.txt)", "Bash(git * main)"],
+        "deny": ["Read(.env)"],
+        "defaultMode": "acceptEdits",
+    }});
+    desk.write(".claude/settings.json", settings.to_string());
+    let import = |arguments: &[&str]| {
+        let mut command = desk.house.command(&["permissions", "import"]);
+        command.args(arguments).current_dir(desk.path());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        crate::run::desk::finished(command.spawn().unwrap())
+    };
+    let said = import(&[]).ended(6);
+    assert!(said.contains("deny  Read(**/.env)") && said.contains("add --yes"), "{said}");
+    assert!(said.contains("! ") && said.contains("Bash(git * main)"), "what is lost is said: {said}");
+    assert_eq!(desk.house.rooftree(&["permissions", "rules"]).well(), "", "nothing is saved unasked");
+    let said = import(&["--yes"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.err.contains("rule 1: deny Read(**/.env) ("), "{said:?}");
+    assert_eq!(desk.run(&["Write it"]).well(), "written\n", "its rules hold here now");
+    assert!(import(&["nowhere.json"]).ended(2).contains("cannot import"));
+    desk.write("broken.json", "{");
+    assert!(import(&["broken.json"]).ended(2).contains("cannot import"));
+}
