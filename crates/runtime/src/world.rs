@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, Problem, RunId, Session, SessionId, Timestamp, Verifier, event, event::RunMode,
+    AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, Problem, RunId,
+    Session, SessionId, Timestamp, Verifier, event, event::RunMode,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
