@@ -31,6 +31,13 @@ pub enum Command {
     Agents(commands::agents::Arguments),
     /// Let this project's agents, rules, skills and instructions be used
     Trust(commands::trust::Arguments),
+    /// What agents ask: list it, answer it, keep rules
+    #[command(visible_alias = "permission")]
+    Permissions(commands::permissions::Arguments),
+    /// Say whether an agent may make a call here, and why
+    Can(commands::can::Arguments),
+    /// Say why a call was made or refused
+    Why(commands::why::Arguments),
     /// List, read, fork, export and delete sessions
     #[command(visible_alias = "session")]
     Sessions(commands::sessions::Arguments),

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod auth;
+pub mod can;
 pub mod completions;
 pub mod confined;
 pub mod demo;
@@ -10,6 +11,7 @@ pub mod hooks;
 pub mod init;
 pub mod mcp;
 pub mod models;
+pub mod permissions;
 pub mod run;
 pub mod runs;
 pub mod serve;
@@ -19,3 +21,4 @@ pub mod tools;
 pub mod trust;
 pub mod usage;
 pub mod version;
+pub mod why;

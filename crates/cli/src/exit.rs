@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use rooftree_protocol::{ErrorCode, RunStatus, event::RunEnd};
+use rooftree_protocol::{
+    ErrorCode, RunStatus,
+    event::{Denial, RunEnd},
+};
 
 /// A number for whoever started the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,18 +61,20 @@ impl Exit {
     }
 }
 
-/// Whether somebody could have been asked for permission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asking {
-    Somebody,
-    Nobody,
+/// What a program's questions are answered with once it has closed its side.
+pub const NOBODY_LEFT: &str = "standard input is closed, so nobody can be asked";
+
+/// Whether a call was refused because somebody would have had to say yes and nobody could. A rule
+/// or a person that says no is an answer.
+pub fn is_unanswered(denial: &Denial) -> bool {
+    denial.reason.starts_with("[auto-rejected") || denial.reason == format!("[rejected: {NOBODY_LEFT}]")
 }
 
 impl Exit {
     /// The number for how a run ended.
-    pub fn for_run(end: &RunEnd, asking: Asking) -> Self {
+    pub fn for_run(end: &RunEnd) -> Self {
         match end.status {
-            RunStatus::Completed if asking == Asking::Nobody && !end.denials.is_empty() => Self::PERMISSION,
+            RunStatus::Completed if end.denials.iter().any(is_unanswered) => Self::PERMISSION,
             RunStatus::Completed => Self::DONE,
             RunStatus::Failed => match end.error.as_ref().map(|problem| Self::for_error(problem.code)) {
                 // Wrong usage is what was typed, not what happened in a run.
@@ -91,7 +96,7 @@ impl From<Exit> for ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use rooftree_protocol::{CallId, Problem, Usage, event::Denial};
+    use rooftree_protocol::{CallId, Problem, Usage};
 
     use super::*;
 
@@ -135,27 +140,29 @@ mod tests {
             (RunStatus::Interrupted, None, 1),
         ];
         for (status, error, code) in table {
-            assert_eq!(
-                Exit::for_run(&end(status, error), Asking::Nobody),
-                Exit(code),
-                "{status:?} {error:?}"
-            );
+            assert_eq!(Exit::for_run(&end(status, error)), Exit(code), "{status:?} {error:?}");
         }
     }
 
     #[test]
-    fn a_denial_counts_only_if_nobody_could_be_asked() {
-        let denial = Denial {
-            call: CallId::from_entropy(1),
-            tool: "Write".into(),
-            title: "x".into(),
-            reason: "".into(),
+    fn a_denial_counts_only_if_nobody_could_have_said_yes() {
+        let denied = |status, reason: &str| {
+            let (call, tool, title) = (CallId::from_entropy(1), "Write".into(), "x".into());
+            let denials = vec![Denial { call, tool, title, reason: reason.into() }];
+            Exit::for_run(&RunEnd { denials, ..end(status, None) })
         };
-        let denied = RunEnd { denials: vec![denial.clone()], ..end(RunStatus::Completed, None) };
-        assert_eq!(Exit::for_run(&denied, Asking::Nobody), Exit::PERMISSION);
-        assert_eq!(Exit::for_run(&denied, Asking::Somebody), Exit::DONE);
-        let capped = RunEnd { denials: vec![denial], ..end(RunStatus::MaxTurns, None) };
-        assert_eq!(Exit::for_run(&capped, Asking::Nobody), Exit::LIMIT);
+        for reason in [
+            "[auto-rejected: nobody can be asked] Write changes files",
+            "[auto-rejected: nobody answered in time]",
+        ] {
+            assert_eq!(denied(RunStatus::Completed, reason), Exit::PERMISSION, "{reason}");
+            assert_eq!(denied(RunStatus::MaxTurns, reason), Exit::LIMIT, "{reason}");
+        }
+        let closed = format!("[rejected: {NOBODY_LEFT}]");
+        assert_eq!(denied(RunStatus::Completed, &closed), Exit::PERMISSION);
+        for reason in ["[denied] the deny rule `Write` refuses it", "[rejected by user]", "[rejected: no]"] {
+            assert_eq!(denied(RunStatus::Completed, reason), Exit::DONE, "{reason}");
+        }
     }
 
     #[test]

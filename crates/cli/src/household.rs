@@ -9,7 +9,7 @@ use std::{
 use rooftree_protocol::{Level, Limits, Problem};
 use rooftree_runtime::{
     Clock, Definitions, Hooks, Surroundings, SystemClock,
-    definitions::{Diagnostic, Document, Knowledge, Library, Places, Severity, Syntax, Trust},
+    definitions::{Diagnostic, Document, Knowledge, Library, Places, Recheck, Severity, Syntax, Trust},
 };
 use rooftree_tools::{Processes, SemanticSearch, Tool};
 
@@ -18,13 +18,18 @@ use crate::{
     environment::{Environment, variable},
     hooks,
     minds::Minds,
-    servers,
     settings::Settings,
-    terminal::wording::counted,
-    trust,
+    terminal::{clean::clean_line, wording::counted},
+    trust::{
+        self, Standing,
+        content::{brought, from},
+    },
     web::Online,
     wording::place,
 };
+
+/// Files that are named when they are not used; more are counted.
+const MOST_NAMED: usize = 20;
 
 /// Everybody who lives here.
 pub struct Household {
@@ -49,7 +54,7 @@ impl Household {
         library.documents.extend(typed.clone());
         let surroundings = Surroundings::read(&library.places, Limits::default().instruction_bytes);
         let mut remarks = surroundings.remarks.clone();
-        remarks.extend(untrusted(&library));
+        remarks.extend(untrusted(environment, &library.places));
         let found = hooks::find(environment, settings, &library.places)?;
         remarks.extend(found.remarks);
         let definitions = Definitions::reading(library, Arc::new(SystemClock));
@@ -72,7 +77,11 @@ pub fn library(environment: &Environment, settings: &Settings, minds: &Arc<Minds
         tools: tool_names(),
         variables: Arc::new(variable),
     };
-    Library { places: places.trusted(trust), knowledge, documents: settings.agents.clone() }
+    let recheck = Recheck(Some(Arc::new({
+        let (environment, places) = (environment.clone(), places.clone());
+        move || trust::of(&environment, &places)
+    })));
+    Library { places: places.trusted(trust), knowledge, documents: settings.agents.clone(), recheck }
 }
 
 /// The places around the working directory. With a home of its own for the program, what other
@@ -82,31 +91,34 @@ pub fn places(environment: &Environment) -> Places {
     Places::around(&environment.cwd, environment.settings.parent().map(Path::to_owned), home)
 }
 
-/// What a project brings that needs trust to be used.
-pub fn brought(places: &Places) -> Vec<PathBuf> {
-    let places = places.clone().trusted(Trust::Missing);
-    let mut found = hooks::brought(&places);
-    found.extend(Surroundings::untrusted(&places));
-    found.extend(servers::project_files(&places));
-    found.extend(Library { places, ..Library::default() }.untrusted());
-    found
-}
-
-fn untrusted(library: &Library) -> Option<String> {
-    let settings = library.documents.iter().filter(|document| document.level == Level::Project);
-    let mut found: Vec<String> = settings.map(|document| place(&document.path)).collect();
-    if library.places.trust == Trust::Given {
+/// What is not used, and why: all of it is named.
+fn untrusted(environment: &Environment, places: &Places) -> Option<String> {
+    if places.trust == Trust::Given {
         return None;
     }
-    let root = library.places.root()?;
-    let brought = brought(&library.places);
-    found.extend(brought.iter().map(|path| path.strip_prefix(root).unwrap_or(path).display().to_string()));
-    let more = found.len().saturating_sub(3);
-    found.truncate(3);
-    let shown = found.join(", ");
-    let shown = if more > 0 { format!("{shown} and {more} more") } else { shown };
-    (!shown.is_empty()).then(|| {
-        format!("this folder is not trusted, so {shown} is not used; rooftree trust, or --trust for once, changes that")
+    let root = places.root()?;
+    let mut found: Vec<String> = brought(places).iter().map(|path| clean_line(&from(root, path))).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let more = found.len().saturating_sub(MOST_NAMED);
+    found.truncate(MOST_NAMED);
+    let mut named = found.join(", ");
+    if more > 0 {
+        named = format!("{named} and {more} more");
+    }
+    Some(match trust::standing(environment, places) {
+        Standing::Changed(changes) => {
+            let changes: Vec<String> = changes.iter().map(|change| clean_line(&change.path)).collect();
+            format!(
+                "this folder has changed since you trusted it ({}), so {named} is not used; \
+                 rooftree trust --show, then rooftree trust, or --trust for once, changes that",
+                changes.join(", ")
+            )
+        }
+        _ => format!(
+            "this folder is not trusted, so {named} is not used; rooftree trust, or --trust for once, changes that"
+        ),
     })
 }
 

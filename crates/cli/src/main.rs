@@ -14,6 +14,7 @@ mod external_agents;
 mod failure;
 mod hooks;
 mod household;
+mod judging;
 mod listing;
 mod minds;
 mod output;
@@ -37,8 +38,8 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{Command, Invocation},
     commands::{
-        agents, auth, completions, demo, doctor, hooks as hooking, init, mcp, models, run, runs, serve,
-        sessions, tasks, tools, trust as trusting, usage, version,
+        agents, auth, can, completions, demo, doctor, hooks as hooking, init, mcp, models, permissions, run,
+        runs, serve, sessions, tasks, tools, trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -71,6 +72,9 @@ async fn execute(command: Command, environment: &Environment) -> Result<Exit, Pr
         Command::Demo(arguments) => demo::execute(arguments, environment).await,
         Command::Agents(arguments) => agents::execute(arguments, environment).await,
         Command::Trust(arguments) => trusting::execute(arguments, environment).await,
+        Command::Permissions(arguments) => permissions::execute(arguments, environment).await,
+        Command::Can(arguments) => can::execute(arguments, environment).await,
+        Command::Why(arguments) => why::execute(arguments, environment).await,
         Command::Sessions(arguments) => sessions::execute(arguments, environment).await,
         Command::Runs(arguments) => runs::execute(arguments, environment).await,
         Command::Tasks(arguments) => tasks::execute(arguments, environment).await,

@@ -29,8 +29,9 @@ pub fn write(text: &str) -> Result<Reader, Problem> {
     match out.write_all(shown.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(Reader::There),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
-        Err(error) => Err(Problem::new(ErrorCode::Internal, "cannot write the result")
-            .cause(format!("standard output: {error}"))),
+        Err(error) => Err(Problem::new(ErrorCode::StoreFailed, "cannot write the result")
+            .cause(format!("standard output: {error}"))
+            .fix("make room where it goes, or send it somewhere else; what was done is kept in the session")),
     }
 }
 

@@ -111,6 +111,22 @@ pub fn load(environment: &Environment) -> Result<Settings, Problem> {
     }
 }
 
+/// What each file says by itself, the user's first; of a project what counts, which is what narrows.
+pub fn sources(environment: &Environment) -> Result<Vec<(PathBuf, Settings)>, Problem> {
+    let mut found = Vec::new();
+    if let Some(user) = read::file(&environment.settings)? {
+        found.push((environment.settings.clone(), user));
+    }
+    let project = project_file(&environment.cwd).filter(|path| *path != environment.settings);
+    if let Some(path) = project
+        && let Some(project) = read::file(&path)?
+    {
+        let counting = Settings::default().narrowed_by(project, &path);
+        found.push((path, counting));
+    }
+    Ok(found)
+}
+
 impl Settings {
     /// Invariant: whatever a project says, no more is permitted with it than without it. A
     /// folder that was merely downloaded must not decide what happens on this machine.

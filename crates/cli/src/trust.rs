@@ -1,52 +1,102 @@
-//! Which folders the person trusts to bring agents, rules and instructions of their own.
+//! Which folders the person trusts to bring agents, skills, hooks and servers of their own: by content.
+//!
+//! Trust is given to what lies in a folder when it is given. What is new or changed after that, for
+//! example after a `git pull`, is asked about again; until then nothing of the folder is used.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+pub mod content;
+mod ledger;
+pub mod question;
 
-use rooftree_protocol::{ErrorCode, Problem};
+use std::path::{Path, PathBuf};
+
+use rooftree_protocol::Problem;
 use rooftree_runtime::definitions::{Places, Trust};
 
+use self::{
+    content::{Change, Content},
+    ledger::{Entry, Ledger},
+};
 use crate::environment::Environment;
 
-/// Whether the project around a directory is trusted: it was said on the command line, or once before.
+/// How a project stands with the person.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// All it brings is trusted.
+    Trusted,
+    /// Nobody was asked about what it brings.
+    Unknown,
+    /// It was trusted, and has changed since then.
+    Changed(Vec<Change>),
+    /// The person does not want what it brings.
+    Refused,
+    /// It brings more than can be looked at.
+    TooMuch,
+}
+
+/// Whether the project around a directory is trusted: it was said on the command line, or once before
+/// about what lies there now.
 pub fn of(environment: &Environment, places: &Places) -> Trust {
-    let is_known = |root: &Path| folders(environment).iter().any(|folder| folder == root);
-    if environment.everywhere.trust || places.root().is_some_and(is_known) {
+    if environment.everywhere.trust || standing(environment, places) == Standing::Trusted {
         Trust::Given
     } else {
         Trust::Missing
     }
 }
 
-/// The folders that are trusted.
-pub fn folders(environment: &Environment) -> Vec<PathBuf> {
-    let text = fs::read_to_string(file(environment)).unwrap_or_default();
-    text.lines().filter(|line| !line.is_empty()).map(PathBuf::from).collect()
+/// How the project around a directory stands, whatever was said on the command line.
+pub fn standing(environment: &Environment, places: &Places) -> Standing {
+    let Some(root) = places.root() else { return Standing::Unknown };
+    let mut ledger = Ledger::read(&file(environment));
+    let entry = ledger.entry(root);
+    if entry.is_none() {
+        return Standing::Unknown;
+    }
+    let Some(content) = Content::of(places) else { return Standing::TooMuch };
+    match entry {
+        // Trusted when only the folder counted: what lies there now is what is meant.
+        Some(Entry::Whatever) => {
+            ledger.trust(root, &content);
+            // If it cannot be written, it is taken for meant the next time too.
+            let _ = ledger.write(&file(environment));
+            Standing::Trusted
+        }
+        Some(Entry::Trusted(known)) => match content.changes_since(known) {
+            changes if changes.is_empty() => Standing::Trusted,
+            _ if ledger.has_refused(root, &content) => Standing::Refused,
+            changes => Standing::Changed(changes),
+        },
+        _ if ledger.has_refused(root, &content) => Standing::Refused,
+        _ => Standing::Unknown,
+    }
 }
 
-/// Trusts a folder from now on, or no longer.
-pub fn set(environment: &Environment, root: &Path, trust: Trust) -> Result<(), Problem> {
-    let mut folders = folders(environment);
-    folders.retain(|folder| folder != root);
-    if trust == Trust::Given {
-        folders.push(root.to_owned());
-    }
-    let text: String = folders.iter().map(|folder| format!("{}\n", folder.display())).collect();
+/// The folders that are trusted.
+pub fn folders(environment: &Environment) -> Vec<PathBuf> {
+    Ledger::read(&file(environment)).trusted()
+}
+
+/// Trusts from now on what a folder brings.
+pub fn give(environment: &Environment, root: &Path, content: &Content) -> Result<(), Problem> {
+    change(environment, |ledger| ledger.trust(root, content))
+}
+
+/// Does not want what a folder brings, and is not asked about it again.
+pub fn refuse(environment: &Environment, root: &Path, content: &Content) -> Result<(), Problem> {
+    change(environment, |ledger| ledger.refuse(root, content))
+}
+
+/// Trusts a folder no longer.
+pub fn withdraw(environment: &Environment, root: &Path) -> Result<(), Problem> {
+    change(environment, |ledger| ledger.forget(root))
+}
+
+fn change(environment: &Environment, change: impl FnOnce(&mut Ledger)) -> Result<(), Problem> {
     let path = file(environment);
-    let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let write = || {
-        fs::create_dir_all(path.parent().unwrap_or(&path))?;
-        fs::write(&draft, text)?;
-        fs::rename(&draft, &path)
-    };
-    write().map_err(|error: std::io::Error| {
-        Problem::new(ErrorCode::InvalidConfig, format!("cannot write {}", path.display()))
-            .cause(error.to_string())
-    })
+    let mut ledger = Ledger::read(&path);
+    change(&mut ledger);
+    ledger.write(&path)
 }
 
 fn file(environment: &Environment) -> PathBuf {
-    environment.database.with_file_name("trusted-folders")
+    environment.database.with_file_name("trusted-folders.json")
 }

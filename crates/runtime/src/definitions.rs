@@ -38,7 +38,7 @@ pub use self::{
     draft::Syntax,
     instructions::Instructions,
     knowledge::{Knowledge, ModelNaming, Variables},
-    library::{Document, Library},
+    library::{Document, Library, Recheck},
     names::{READ_ONLY, is_name, nearest},
     places::{Places, Trust},
     resolve::Loaded,
@@ -161,7 +161,7 @@ impl Definitions {
         let stamp = watch.library.stamp();
         if stamp != seen.stamp {
             seen.stamp = stamp;
-            self.take(watch.library.load());
+            self.take(watch.library.load_again());
         }
     }
 

@@ -1,6 +1,6 @@
 //! Answers what was asked: in the store, where the first answer wins, whichever process it is given in.
 
-use rooftree_protocol::{ErrorCode, Problem, Response, Timestamp};
+use rooftree_protocol::{ErrorCode, EventBody, PermissionScope, Problem, Response, Timestamp};
 use rooftree_store::{Answered, Answering, Inquiry, Store};
 
 use crate::Error;
@@ -29,6 +29,16 @@ pub async fn answer(
     if !is_fitting {
         return Err(Problem::new(ErrorCode::InvalidArguments, format!("{id} is not asked that way"))
             .cause("a permission is answered with yes or no, a question with what it asks for")
+            .into());
+    }
+    if let (Response::Permission(answer), EventBody::PermissionRequested { scopes, .. }) =
+        (&response, &asked.asked)
+        && answer.scope != PermissionScope::Once
+        && !scopes.contains(&answer.scope)
+    {
+        return Err(Problem::new(ErrorCode::InvalidArguments, format!("{id} can only be answered once"))
+            .cause("a rule wants somebody to be asked about it every time")
+            .fix("answer for this call alone")
             .into());
     }
     let answered = Answered { response, by: by.into(), at };

@@ -78,7 +78,7 @@ fn hooks(definition: &AgentDefinition, mandate: Option<&Mandate>) -> Vec<Hook> {
 
 /// The tools that a definition's scopes of names and capabilities let through. Without a memory there is
 /// nothing to remember with.
-fn owned(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
+pub(crate) fn owned(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
     let mut scope = definition.tools.clone();
     if definition.memory.is_none() {
         scope.deny.extend(MEMORY.map(str::to_owned));

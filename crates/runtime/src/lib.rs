@@ -12,6 +12,7 @@ mod caller;
 pub mod clock;
 pub mod definitions;
 pub mod delegation;
+pub mod effective;
 mod error;
 mod governor;
 mod handle;

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, PermissionMode,
-    Problem, RunId, Session, SessionId, Timestamp, Verifier, event, event::RunMode,
+    AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, Problem, RunId,
+    Session, SessionId, Timestamp, Verifier, event, event::RunMode,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
@@ -19,6 +19,7 @@ use crate::{
     Clock, Definitions, Hooks, Secrets, Surroundings,
     answers::Answers,
     bus::Bus,
+    effective,
     governor::Governor,
     hooks::Begun,
     kit::{Kit, Kits},
@@ -224,8 +225,7 @@ impl World {
             policy.ask.extend::<Vec<Rule>>(rules(&mandate.ask));
             policy.deny.extend::<Vec<Rule>>(rules(&mandate.deny));
         }
-        policy.mode = policy.mode.min(definition.permission_mode.unwrap_or(PermissionMode::Bypass));
-        policy
+        effective::narrowed(policy, definition)
     }
 
     /// How what an agent runs is confined: as everywhere, and as strictly as its mandate and definition say.

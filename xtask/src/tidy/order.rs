@@ -19,6 +19,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
         &["agent"],
         &["caller", "inbox", "tasks"],
         &["world"],
+        &["effective"],
         &["answers", "kit", "remote", "replies"],
         &[
             "definitions",

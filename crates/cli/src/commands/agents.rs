@@ -16,6 +16,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use rooftree_protocol::{AgentDefinition, Level, Problem, UseAs};
 
+pub use self::effective::tools;
 use crate::{
     environment::Environment, exit::Exit, household::Household, minds::Minds, settings, settings::Settings,
 };

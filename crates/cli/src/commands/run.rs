@@ -43,6 +43,7 @@ use crate::{
     minds::Minds,
     rules, secrets, servers, settings,
     terminal::{chosen, view},
+    trust,
     web::Online,
 };
 
@@ -160,6 +161,10 @@ async fn attempt(
     let minds = Arc::new(Minds::taped(environment, &settings, &tape)?);
     let search = embeddings::search(environment, &settings, &minds, &tape)?;
     let online = Online::of(&settings, &minds.credentials)?;
+    let asking = asking(arguments, environment);
+    if asking == Asked::Person {
+        trust::question::ask(environment, &household::places(environment)).await?;
+    }
     let household = Household::find(environment, &settings, &minds, arguments.agents.as_deref())?;
     let gathered =
         servers::gather(environment, &household::places(environment), &settings, &arguments.mcp_config)?;
@@ -170,7 +175,6 @@ async fn attempt(
     let chosen = thinking::choose(arguments, &settings, &minds, &tape)?;
     let model = target.model(&definitions, chosen.named.as_ref(), chosen.default.as_ref())?;
     let unpriced = thinking::unpriced(&minds.catalog.open(&model)?, arguments.max_cost.or(settings.max_cost));
-    let asking = asking(arguments, environment);
     let remarks = settings.remarks.iter().chain(&household.remarks).chain(&gathered.remarks).cloned();
     let remarks = remarks.chain(chosen.remarks).chain(unpriced).collect();
     let wishes = Wishes { fallbacks: chosen.fallbacks, model: chosen.default, ..wishes };
@@ -272,11 +276,13 @@ fn wishes(arguments: &Arguments) -> Result<Wishes, Problem> {
     })
 }
 
-fn known(typed: &[Rule]) -> Result<Vec<Rule>, Problem> {
+/// Rules that were typed, under the names of tools that exist.
+pub fn known(typed: &[Rule]) -> Result<Vec<Rule>, Problem> {
     rules::known(typed.to_vec()).map_err(|problem| Problem { code: ErrorCode::InvalidArguments, ..problem })
 }
 
-fn permission_mode(text: &str) -> Result<PermissionMode, String> {
+/// A mode that was typed.
+pub fn permission_mode(text: &str) -> Result<PermissionMode, String> {
     let modes = ["plan", "ask", "accept-edits", "auto", "bypass"];
     serde_json::from_value(text.into()).map_err(|_| format!("choose one of {}", modes.join(", ")))
 }

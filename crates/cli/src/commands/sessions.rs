@@ -9,7 +9,7 @@ mod export;
 pub mod find;
 mod fork;
 mod import;
-mod journal;
+pub mod journal;
 mod kept_file;
 mod list;
 mod name;

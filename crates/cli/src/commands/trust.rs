@@ -1,14 +1,28 @@
-//! Trusts the project around the working directory: its agents, rules, skills and instructions are used.
+//! Trusts what the project around the working directory brings: agents, skills, hooks, servers, rules.
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_runtime::definitions::Trust;
+use rooftree_runtime::definitions::Places;
+use serde_json::json;
 
-use crate::{environment::Environment, exit::Exit, household, output, trust, wording::place};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    household, output,
+    terminal::clean::clean_line,
+    trust::{self, Standing, content::Content},
+    wording::place,
+};
 
 /// Options of `trust`.
 #[derive(Args, Debug)]
 pub struct Arguments {
+    /// Only show what it brings, and what changed since it was trusted
+    #[arg(long, conflicts_with_all = ["list", "remove"])]
+    show: bool,
+    /// With --show: print a JSON object
+    #[arg(long, requires = "show")]
+    json: bool,
     /// Trust it no longer
     #[arg(long, conflicts_with = "list")]
     remove: bool,
@@ -29,14 +43,65 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Problem::new(ErrorCode::InvalidArguments, "your home directory needs no trust")
             .fix("choose a project with -C DIR")
     })?;
-    let (trust, word) =
-        if arguments.remove { (Trust::Missing, "no longer trusted") } else { (Trust::Given, "trusted") };
-    trust::set(environment, root, trust)?;
-    output::mention(environment, &format!("{} is {word}", place(root)));
-    if trust == Trust::Given {
-        for path in household::brought(&places) {
-            output::mention(environment, &format!("  from now on used: {}", place(&path)));
-        }
+    if arguments.show {
+        return show(&places, environment, arguments.json);
+    }
+    if arguments.remove {
+        trust::withdraw(environment, root)?;
+        output::mention(environment, &format!("{} is no longer trusted", place(root)));
+        return Ok(Exit::DONE);
+    }
+    let content = content(&places)?;
+    trust::give(environment, root, &content)?;
+    output::mention(environment, &format!("{} is trusted as it is now", place(root)));
+    for path in content.acting.keys().chain(&content.text) {
+        output::mention(environment, &format!("  from now on used: {}", clean_line(path)));
     }
     Ok(Exit::DONE)
+}
+
+fn show(places: &Places, environment: &Environment, as_json: bool) -> Result<Exit, Problem> {
+    let standing = trust::standing(environment, places);
+    let content = content(places)?;
+    let changed = |path: &str| match &standing {
+        Standing::Changed(changes) => {
+            changes.iter().find(|change| change.path == path).map(|change| change.is_new)
+        }
+        _ => None,
+    };
+    let word = |path: &str| match (&standing, changed(path)) {
+        (Standing::Trusted, _) | (Standing::Changed(_), None) => "trusted",
+        (_, Some(true)) => "new",
+        (_, Some(false)) => "changed",
+        (Standing::Refused, None) => "refused",
+        (_, None) => "not trusted",
+    };
+    let acting = content.acting.keys().map(|path| (path.as_str(), word(path)));
+    let is_used = standing == Standing::Trusted;
+    let text =
+        content.text.iter().map(|path| (path.as_str(), if is_used { "trusted" } else { "not trusted" }));
+    let files: Vec<(&str, &str)> = acting.chain(text).collect();
+    if as_json {
+        let files: Vec<_> = files.iter().map(|(path, is)| json!({ "path": path, "is": is })).collect();
+        let shown = json!({ "root": places.root(), "trusted": is_used, "files": files });
+        output::print(&output::json_page(&shown)?)?;
+        return Ok(Exit::DONE);
+    }
+    let lines = files.iter().map(|(path, is)| format!("{is:<12} {}\n", clean_line(path)));
+    output::print(&lines.collect::<String>())?;
+    let said = match (files.is_empty(), is_used) {
+        (true, _) => "it brings nothing that needs trust",
+        (false, true) => "all of it is used",
+        (false, false) => "none of it is used; rooftree trust changes that",
+    };
+    output::mention(environment, said);
+    Ok(Exit::DONE)
+}
+
+fn content(places: &Places) -> Result<Content, Problem> {
+    Content::of(places).ok_or_else(|| {
+        Problem::new(ErrorCode::InvalidConfig, "this folder brings more than can be looked at")
+            .cause("its agents and skills are too many files, or directories that lead back to themselves")
+            .fix("remove what does not belong there, or use --trust to take all of it for once")
+    })
 }

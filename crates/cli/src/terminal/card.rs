@@ -1,23 +1,31 @@
 //! The card that asks a person about one call, and what each key means.
+//!
+//! Whatever an agent wrote is shown, never obeyed: all of a command, the beginning of a long diff
+//! and a key for the rest of it. Each piece stands on lines of its own below a fixed label, so that
+//! no text can look like the choices.
 
 #[cfg(test)]
 mod spoofs;
 
+use std::time::Duration;
+
 use rooftree_protocol::{
-    Answer, Effect, Event, EventBody, PermissionDecision, PermissionId, PermissionScope, SessionId,
+    Answer, Effect, Event, EventBody, PermissionDecision, PermissionId, PermissionScope, SessionId, Timestamp,
 };
+
 use unicode_width::UnicodeWidthStr;
 
 use super::{
     clean::{clean, clean_line, visible},
+    flow,
     line::{Line, Look, prefix},
 };
 
 /// Columns of a name; a longer one would push what is asked out of sight.
 const LONGEST_NAME: usize = 40;
 
-/// Lines of a diff shown on a card; more are counted.
-const DETAIL_SHOWN: usize = 20;
+/// Lines of a diff shown at first; more are shown on demand.
+const DETAIL_SHOWN: usize = 30;
 
 /// A question to a person.
 #[derive(Clone, Debug)]
@@ -26,12 +34,22 @@ pub struct Card {
     pub id: PermissionId,
     /// Which session asks.
     pub session: SessionId,
+    /// When it is answered by itself.
+    pub until: Timestamp,
     agent: String,
+    /// Where it is about, if that is not where the main run works.
+    place: Option<String>,
+    model: String,
     tool: String,
     title: String,
     detail: String,
     effect: Effect,
+    reason: String,
     rule: String,
+    digest: String,
+    scopes: Vec<PermissionScope>,
+    /// Whether all of the detail is shown.
+    is_whole: bool,
 }
 
 /// What a key means.
@@ -41,123 +59,316 @@ pub enum Choice {
     Answer(Answer),
     /// Wants to say why not.
     SayWhy,
+    /// Wants to see all of it.
+    ShowAll,
 }
 
 impl Card {
     /// The card for a question of this agent; none if the event is none.
     pub fn from_event(agent: &str, event: &Event) -> Option<Self> {
-        let EventBody::PermissionRequested { id, tool, title, detail, effect, rule, .. } = &event.body else {
+        let EventBody::PermissionRequested {
+            id,
+            tool,
+            title,
+            detail,
+            effect,
+            rule,
+            until,
+            reason,
+            digest,
+            scopes,
+            ..
+        } = &event.body
+        else {
             return None;
         };
         Some(Self {
             id: id.clone(),
             session: event.session.clone(),
+            until: *until,
             // Whatever an agent wrote is seen as it is before anything is made of it.
             agent: prefix(&clean_line(&visible(agent)), LONGEST_NAME).to_owned(),
+            place: None,
+            model: String::new(),
             tool: clean_line(&visible(tool)),
             title: visible(title),
             detail: visible(detail),
             effect: *effect,
+            reason: visible(without_flags(reason)),
             rule: visible(rule),
+            digest: digest.clone(),
+            scopes: scopes.clone(),
+            is_whole: false,
         })
+    }
+
+    /// The same, naming the model that wants it and a place that people would not expect.
+    pub fn about(self, model: String, place: Option<String>) -> Self {
+        Self { model, place, ..self }
+    }
+
+    /// From now on with all of its detail.
+    pub fn show_all(&mut self) {
+        self.is_whole = true;
+    }
+
+    /// What it is about, on one line.
+    pub fn subject(&self) -> String {
+        format!("{} {}", self.tool, self.title)
     }
 
     /// The card in lines of so many columns; `waiting` more questions are behind it. All of a
     /// command is shown, however long it is; of a diff, its beginning.
     pub fn lines(&self, waiting: usize, columns: usize) -> Vec<Line> {
-        let more = if waiting == 0 { String::new() } else { format!(" (1 of {})", waiting + 1) };
+        let columns = columns.max(20);
+        let mut lines = self.heading(waiting, columns);
+        lines.extend(self.body(columns));
+        lines.extend(self.choices(columns));
+        lines
+    }
+
+    /// The same for a page: no keys, but the rule that an answer for longer than once makes.
+    pub fn facts(&self, columns: usize) -> Vec<Line> {
+        let columns = columns.max(20);
+        let mut lines = self.heading(0, columns);
+        lines.extend(self.body(columns));
+        lines.extend(self.labelled("rule", &self.rule, Look::Plain, columns));
+        lines
+    }
+
+    fn body(&self, columns: usize) -> Vec<Line> {
+        let mut lines = Vec::new();
+        lines.extend(self.labelled(&self.tool, &self.title, Look::Strong, columns));
+        lines.extend(self.detail_lines(columns));
+        if let Some(place) = &self.place {
+            lines.extend(self.labelled("in", place, Look::Plain, columns));
+        }
+        if !self.reason.is_empty() {
+            lines.extend(self.labelled("why", &self.reason, Look::Dim, columns));
+        }
+        lines
+    }
+
+    fn heading(&self, waiting: usize, columns: usize) -> Vec<Line> {
         let what = match self.effect {
             Effect::ReadOnly => "look at something",
             Effect::LocalMutation => "change files",
             Effect::Destructive => "run something",
             Effect::RemoteAction => "act on something elsewhere",
         };
-        let mut lines = vec![
-            Line::of(Look::Warning, "? ")
-                .with(Look::Strong, &self.agent)
-                .with(Look::Plain, format!(" wants to {what}{more}")),
-        ];
-        // Only what we say ourselves stands two columns from the left; rows of others are further in.
-        let wrapped = |look: Look, text: &str| {
-            let rows = broken(text, columns.saturating_sub(4)).into_iter().enumerate();
-            rows.map(move |(at, row)| Line::of(look, format!("{}{row}", if at == 0 { "  " } else { "    " })))
-        };
-        lines.extend(wrapped(Look::Strong, &format!("{} {}", self.tool, self.title)));
-        lines.extend(self.detail_lines(columns));
-        let key =
-            |line: Line, key: &str, meaning: &str| line.with(Look::Accent, key).with(Look::Plain, meaning);
-        let line = key(Line::of(Look::Plain, "  "), "y", " once   ");
-        let line = key(line, "n", " no   ");
-        lines.push(key(line, "f", " no, and say why"));
-        lines.push(key(Line::of(Look::Plain, "  "), "s", " this session, whenever it is:"));
-        lines.extend(wrapped(Look::Dim, &format!("  {}", self.rule)));
+        let more = if waiting == 0 { String::new() } else { format!(" (1 of {})", waiting + 1) };
+        let line = Line::of(Look::Warning, "? ")
+            .with(Look::Strong, &self.agent)
+            .with(Look::Plain, format!(" wants to {what}{more}"));
+        if self.model.is_empty() {
+            return vec![line.cut(columns)];
+        }
+        let whole = line.clone().with(Look::Dim, format!(" · {}", self.model));
+        if whole.width() <= columns {
+            return vec![whole];
+        }
+        vec![line.cut(columns), Line::of(Look::Dim, format!("  {}", self.model)).cut(columns)]
+    }
+
+    /// A text below its label: the rows after the first stand below the first.
+    fn labelled(&self, label: &str, text: &str, look: Look, columns: usize) -> Vec<Line> {
+        let indent = " ".repeat(self.label_width());
+        let rows = broken(text, columns.saturating_sub(2 + indent.len()));
+        let mut lines = Vec::new();
+        let mut label = clean_line(label);
+        // A name that is too long for its column, such as that of a server's tool, has rows of its own.
+        if label.width() + 2 > indent.len() {
+            lines.extend(broken(&label, columns.saturating_sub(2)).iter().map(|row| labelling(row)));
+            label.clear();
+        }
+        for row in &rows {
+            let gap = " ".repeat(indent.len().saturating_sub(label.width()));
+            lines.push(labelling(&format!("{label}{gap}")).with(look, row));
+            label.clear();
+        }
         lines
+    }
+
+    /// Columns of the labels and a gap.
+    fn label_width(&self) -> usize {
+        clean_line(&self.tool).width().clamp(4, 14) + 2
     }
 
     fn detail_lines(&self, columns: usize) -> Vec<Line> {
         // The detail of a command is the command.
-        let detail =
-            if self.detail.trim() == self.title.trim() { String::new() } else { clean(&self.detail) };
+        if self.detail.trim() == self.title.trim() {
+            return Vec::new();
+        }
+        let detail = clean(&self.detail);
         let all: Vec<&str> = detail.lines().collect();
         // A line of a command that is not shown would be permitted unseen.
-        let shown = if self.effect == Effect::LocalMutation { DETAIL_SHOWN } else { all.len() };
+        let is_short = self.is_whole || self.effect != Effect::LocalMutation;
+        let shown = if is_short { all.len() } else { DETAIL_SHOWN };
         let mut lines: Vec<Line> =
             all.iter().take(shown).flat_map(|line| diff_lines(line, columns)).collect();
         if let Some(more @ 1..) = all.len().checked_sub(shown) {
-            lines.push(Line::of(Look::Dim, format!("    … {more} more lines")));
+            lines.push(
+                Line::of(Look::Dim, format!("    … {more} more lines: "))
+                    .with(Look::Accent, "v")
+                    .with(Look::Dim, " shows them"),
+            );
         }
         lines
     }
 
-    /// Where the answer is typed.
-    pub fn prompt() -> Line {
-        Line::of(Look::Accent, "  › ")
+    /// What can be answered. A yes for longer than once shows the exact rule that it makes.
+    fn choices(&self, columns: usize) -> Vec<Line> {
+        let mut lines = vec![Line::default()];
+        lines.extend(in_rows(&[("y", "once"), ("n", "no"), ("f", "no, and say why")], columns));
+        let offered = LONGER.iter().filter(|(scope, ..)| self.scopes.contains(scope));
+        let longer: Vec<(&str, &str)> = offered.map(|(_, key, meaning)| (*key, *meaning)).collect();
+        if !longer.is_empty() {
+            lines.extend(in_rows(&[longer.as_slice(), &[("", "whatever matches")]].concat(), columns));
+            let rows = broken(&self.rule, columns.saturating_sub(4));
+            lines.extend(rows.iter().map(|row| Line::of(Look::Dim, "    ").with(Look::Strong, row)));
+        }
+        lines
     }
 
-    /// What a key means; none if nothing.
-    pub fn choice(key: char) -> Option<Choice> {
-        let answer =
-            |decision, scope| Some(Choice::Answer(Answer { decision, scope, because: None, digest: None }));
+    /// Where the answer is typed; says how long there is for it.
+    pub fn prompt(left: Duration) -> Line {
+        Line::of(Look::Dim, format!("  no by itself in {} ", in_words(left))).with(Look::Accent, "› ")
+    }
+
+    /// What a key means here; none if nothing.
+    pub fn choice(&self, key: char) -> Option<Choice> {
+        let allow = |scope| {
+            let is_offered = scope == PermissionScope::Once || self.scopes.contains(&scope);
+            is_offered.then(|| self.bound(Answer::allow(scope)))
+        };
         match key.to_ascii_lowercase() {
-            'y' => answer(PermissionDecision::Allow, PermissionScope::Once),
-            's' => answer(PermissionDecision::Allow, PermissionScope::Session),
-            'p' => answer(PermissionDecision::Allow, PermissionScope::Project),
-            'a' => answer(PermissionDecision::Allow, PermissionScope::Always),
+            'y' => allow(PermissionScope::Once),
+            's' => allow(PermissionScope::Session),
+            'p' => allow(PermissionScope::Project),
+            'a' => allow(PermissionScope::Always),
             // A bare Enter must never permit anything.
-            'n' => answer(PermissionDecision::Deny, PermissionScope::Once),
+            'n' => Some(self.bound(Answer::deny(None))),
             'f' => Some(Choice::SayWhy),
+            'v' => Some(Choice::ShowAll),
             _ => None,
         }
     }
 
-    /// An answer in words.
-    pub fn answered(answer: &Answer) -> Line {
-        match (answer.decision, answer.scope) {
-            (PermissionDecision::Allow, PermissionScope::Once) => Line::of(Look::Good, "yes, once"),
+    /// No, with words to the model if there are any.
+    pub fn refusal(&self, words: &str) -> Answer {
+        let because = Some(words.trim().to_owned()).filter(|words| !words.is_empty());
+        Answer { digest: self.shown_digest(), ..Answer::deny(because) }
+    }
+
+    fn bound(&self, answer: Answer) -> Choice {
+        Choice::Answer(Answer { digest: self.shown_digest(), ..answer })
+    }
+
+    /// What was shown is what is answered.
+    fn shown_digest(&self) -> Option<String> {
+        Some(self.digest.clone()).filter(|digest| !digest.is_empty())
+    }
+
+    /// What is left of the card when it is answered.
+    pub fn answered(&self, answer: &Answer) -> Line {
+        let (icon, look, said) = match (answer.decision, answer.scope) {
+            (PermissionDecision::Allow, PermissionScope::Once) => ("✓ ", Look::Good, "yes, once".to_owned()),
             (PermissionDecision::Allow, PermissionScope::Session) => {
-                Line::of(Look::Good, "yes, this session")
+                ("✓ ", Look::Good, format!("yes, this session: {}", self.rule))
             }
             (PermissionDecision::Allow, PermissionScope::Project) => {
-                Line::of(Look::Good, "yes, in this project")
+                ("✓ ", Look::Good, format!("yes, in this project: {}", self.rule))
             }
-            (PermissionDecision::Allow, PermissionScope::Always) => Line::of(Look::Good, "yes, always"),
-            (PermissionDecision::Deny, _) => Line::of(Look::Warning, "no"),
-        }
+            (PermissionDecision::Allow, PermissionScope::Always) => {
+                ("✓ ", Look::Good, format!("yes, always: {}", self.rule))
+            }
+            (PermissionDecision::Deny, _) => ("✗ ", Look::Warning, "no".to_owned()),
+        };
+        let said = match &answer.because {
+            Some(words) => format!("{said}: {words}"),
+            None => said,
+        };
+        self.closed(icon, look, &said)
+    }
+
+    /// What is left of the card when somebody else, or time, has settled it.
+    pub fn settled(&self, by: &str) -> Line {
+        let said = match by {
+            "expired" => "nobody answered in time".to_owned(),
+            "cancelled" => "not needed any more".to_owned(),
+            by => format!("answered by {by} elsewhere"),
+        };
+        self.closed("· ", Look::Dim, &said)
+    }
+
+    fn closed(&self, icon: &str, look: Look, said: &str) -> Line {
+        // What was said comes first: a narrow terminal cuts the rest.
+        Line::of(look, format!("{icon}{said}"))
+            .with(Look::Dim, format!(" — {}: ", self.agent))
+            .with(Look::Plain, self.subject())
     }
 }
 
-/// A text in rows that fit, broken anywhere: a terminal that broke them itself would begin the next one
-/// at its left edge.
-fn broken(text: &str, columns: usize) -> Vec<String> {
-    let columns = columns.max(2);
-    let mut rows = Vec::new();
-    for mut line in clean(text).lines() {
-        while line.width() > columns {
-            let row = prefix(line, columns);
-            rows.push(row.to_owned());
-            line = line.get(row.len()..).unwrap_or_default();
+fn labelling(text: &str) -> Line {
+    Line::of(Look::Accent, format!("  {text}"))
+}
+
+/// Answers that hold for longer than once, with their keys.
+const LONGER: [(PermissionScope, &str, &str); 3] = [
+    (PermissionScope::Session, "s", "this session"),
+    (PermissionScope::Project, "p", "this project"),
+    (PermissionScope::Always, "a", "always"),
+];
+
+/// Keys and what they mean beside each other, in as many rows as it takes.
+fn in_rows(choices: &[(&str, &str)], columns: usize) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for (key, meaning) in choices {
+        let (look, gap) = if key.is_empty() { (Look::Dim, "") } else { (Look::Plain, " ") };
+        let choice = Line::of(Look::Accent, key).with(look, format!("{gap}{meaning}"));
+        match lines.pop() {
+            Some(line) if line.width() + 3 + choice.width() <= columns => {
+                lines.push(line.with(Look::Plain, "   ").and(choice));
+            }
+            line => {
+                lines.extend(line);
+                lines.push(Line::of(Look::Plain, "  ").and(choice));
+            }
         }
-        rows.push(line.to_owned());
+    }
+    lines
+}
+
+/// A reason may end with the flags for those who cannot be asked; whoever is asked has keys instead.
+fn without_flags(reason: &str) -> &str {
+    reason.split_once("; --").map_or(reason, |(reason, _)| reason)
+}
+
+/// A time in the unit that fits, rounded down.
+pub fn in_words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 60..7_200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3_600),
+    }
+}
+
+/// Every line of a text in rows that fit, nothing left out: prose breaks at words, what is wider
+/// than a row anywhere.
+fn broken(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    let mut rows = Vec::new();
+    for row in flow::rows(&clean(text), columns) {
+        let mut rest = row.as_str();
+        loop {
+            let fits = prefix(rest, columns);
+            if fits.len() == rest.len() || fits.is_empty() {
+                rows.push(rest.to_owned());
+                break;
+            }
+            rows.push(fits.to_owned());
+            rest = rest.get(fits.len()..).unwrap_or_default();
+        }
     }
     rows
 }
@@ -173,81 +384,144 @@ fn diff_lines(line: &str, columns: usize) -> Vec<Line> {
 }
 
 #[cfg(test)]
-mod tests {
-    use rooftree_protocol::{CallId, Timestamp};
+pub mod tests {
+    use rooftree_protocol::CallId;
 
     use super::*;
 
-    fn asked(body: EventBody) -> Card {
+    const ALL: [PermissionScope; 4] =
+        [PermissionScope::Once, PermissionScope::Session, PermissionScope::Project, PermissionScope::Always];
+
+    /// A question about a call, as an agent asks it.
+    pub fn question(number: u128, title: &str) -> EventBody {
+        EventBody::PermissionRequested {
+            id: PermissionId::from_entropy(number),
+            call: CallId::from_entropy(number),
+            tool: "Bash".into(),
+            title: title.into(),
+            detail: title.into(),
+            effect: Effect::Destructive,
+            rule: format!("Bash({title})"),
+            until: Timestamp(3_600_000),
+            reason: "Bash may run anything and mode `ask` asks about that; --allow 'Bash' would".into(),
+            digest: format!("digest {number}"),
+            scopes: ALL.to_vec(),
+        }
+    }
+
+    /// Wraps it as the bus does.
+    pub fn event(body: EventBody) -> Event {
         let session = SessionId::from_entropy(1);
         let (agent, ts) = ("lead".to_owned(), Timestamp(0));
-        let event = Event { v: 1, id: None, ts, session, run: None, parent_run: None, agent, body };
-        Card::from_event("lead", &event).unwrap()
+        Event { v: 1, id: None, ts, session, run: None, parent_run: None, agent, body }
+    }
+
+    fn card(body: EventBody) -> Card {
+        Card::from_event("lead", &event(body)).unwrap()
+    }
+
+    fn shown(card: &Card, waiting: usize, columns: usize) -> Vec<String> {
+        card.lines(waiting, columns).iter().map(|line| line.paint(false).trim_end().to_owned()).collect()
     }
 
     #[test]
-    fn only_the_keys_on_the_card_mean_something() {
-        let permits = |key| {
-            matches!(
-                Card::choice(key),
-                Some(Choice::Answer(Answer { decision: PermissionDecision::Allow, .. }))
-            )
+    fn only_the_keys_on_the_card_mean_something_and_each_is_bound_to_what_was_shown() {
+        let card = card(question(1, "ls"));
+        let scope = |key| match card.choice(key) {
+            Some(Choice::Answer(answer)) if answer.decision == PermissionDecision::Allow => {
+                assert_eq!(answer.digest.as_deref(), Some("digest 1"));
+                Some(answer.scope)
+            }
+            _ => None,
         };
-        assert!(permits('y') && permits('Y') && permits('s'));
-        for key in ['\n', '\r', ' ', 'n', 'a', '\u{1b}'] {
-            assert!(!permits(key), "{key:?}");
+        assert_eq!(['y', 'Y', 's', 'p', 'a'].map(scope), [0, 0, 1, 2, 3].map(|at| Some(ALL[at])));
+        for key in ['\n', '\r', ' ', 'n', 'f', 'v', 'q', '\u{1b}', '1'] {
+            assert_eq!(scope(key), None, "{key:?}");
         }
-        assert_eq!(Card::choice('f'), Some(Choice::SayWhy));
+        assert_eq!(card.choice('\n'), None, "Enter alone is no answer");
+        assert_eq!(card.choice('f'), Some(Choice::SayWhy));
     }
 
     #[test]
-    fn a_card_shows_who_what_and_the_rule_and_obeys_nothing() {
-        let body = EventBody::PermissionRequested {
-            id: PermissionId::from_entropy(1),
-            call: CallId::from_entropy(1),
-            tool: "Bash".into(),
-            title: "rm x\u{1b}[2K".into(),
-            detail: "+ a\n- b".into(),
-            effect: Effect::Destructive,
-            rule: "Bash(rm x)".into(),
-            until: Timestamp(0),
-            reason: String::new(),
-            digest: String::new(),
-            scopes: Vec::new(),
+    fn a_scope_that_is_not_offered_has_no_key_and_no_line() {
+        let EventBody::PermissionRequested { id, call, tool, title, detail, effect, rule, until, .. } =
+            question(1, "ls")
+        else {
+            panic!("a question")
         };
-        let card = asked(body);
-        let shown: Vec<String> = card.lines(1, 80).iter().map(|line| line.paint(false)).collect();
+        let (reason, digest, scopes) = (String::new(), String::new(), vec![PermissionScope::Once]);
+        let card = card(EventBody::PermissionRequested {
+            id,
+            call,
+            tool,
+            title,
+            detail,
+            effect,
+            rule,
+            until,
+            reason,
+            digest,
+            scopes,
+        });
+        assert!(['s', 'p', 'a'].iter().all(|key| card.choice(*key).is_none()));
         assert_eq!(
-            shown,
+            shown(&card, 0, 80),
+            ["? lead wants to run something", "  Bash  ls", "", "  y once   n no   f no, and say why"]
+        );
+    }
+
+    #[test]
+    fn a_card_shows_who_what_why_and_the_rule_and_obeys_nothing() {
+        let card = card(question(1, "rm x\u{1b}[2K")).about("demo/script".into(), Some("~/copy".into()));
+        assert_eq!(
+            shown(&card, 1, 80),
             [
-                "? lead wants to run something (1 of 2)",
-                "  Bash rm x\\u{1b}[2K",
-                "    + a",
-                "    - b",
+                "? lead wants to run something (1 of 2) · demo/script",
+                "  Bash  rm x",
+                "  in    ~/copy",
+                "  why   Bash may run anything and mode `ask` asks about that",
+                "",
                 "  y once   n no   f no, and say why",
-                "  s this session, whenever it is:",
+                "  s this session   p this project   a always   whatever matches",
                 "    Bash(rm x)",
             ]
         );
     }
 
     #[test]
-    fn no_line_of_a_command_is_hidden() {
-        let command: Vec<String> = (1..=30).map(|line| format!("echo {line}")).collect();
-        let body = EventBody::PermissionRequested {
-            id: PermissionId::from_entropy(1),
-            call: CallId::from_entropy(1),
-            tool: "Bash".into(),
-            title: "echo 1 …".into(),
-            detail: command.join("\n"),
-            effect: Effect::Destructive,
-            rule: "Bash".into(),
-            until: Timestamp(0),
+    fn no_line_of_a_command_is_hidden_and_none_is_wider_than_the_terminal() {
+        let command: Vec<String> = (1..=90).map(|line| format!("echo {line} {}", "x".repeat(200))).collect();
+        let card = card(question(1, &command.join("\n")));
+        for columns in [20, 40, 80, 120] {
+            let lines = card.lines(0, columns);
+            assert!(lines.iter().all(|line| line.width() <= columns));
+            let text: String = lines.iter().map(|line| line.paint(false)).collect();
+            assert_eq!(text.matches('x').count(), 2 * 90 * 200, "once as the command, once in the rule");
+        }
+    }
+
+    #[test]
+    fn of_a_long_diff_the_rest_is_one_key_away() {
+        let EventBody::PermissionRequested { id, call, until, scopes, .. } = question(1, "a.rs") else {
+            panic!("a question")
+        };
+        let detail = (1..=100).map(|line| format!("+ line {line}")).collect::<Vec<_>>().join("\n");
+        let mut card = card(EventBody::PermissionRequested {
+            id,
+            call,
+            until,
+            scopes,
+            detail,
+            tool: "Write".into(),
+            title: "a.rs".into(),
+            effect: Effect::LocalMutation,
+            rule: "Write(a.rs)".into(),
             reason: String::new(),
             digest: String::new(),
-            scopes: Vec::new(),
-        };
-        let lines = asked(body).lines(0, 80);
-        assert!(lines.iter().any(|line| line.paint(false).trim() == "echo 30"));
+        });
+        assert!(shown(&card, 0, 80).contains(&"    … 70 more lines: v shows them".to_owned()));
+        assert_eq!(card.choice('v'), Some(Choice::ShowAll));
+        card.show_all();
+        assert!(shown(&card, 0, 80).contains(&"    + line 100".to_owned()));
     }
 }

@@ -33,6 +33,8 @@ pub struct Live<W> {
     /// Lines that wait until a question is answered; none if nobody is asked.
     held: Option<VecDeque<Line>>,
     answer_shown: bool,
+    /// Whether the cursor stands behind what is being typed.
+    at_prompt: bool,
 }
 
 /// What was printed last, for the empty line between different things.
@@ -58,6 +60,7 @@ impl<W: Write> Live<W> {
             later: Vec::new(),
             held: None,
             answer_shown: false,
+            at_prompt: false,
         }
     }
 
@@ -203,14 +206,32 @@ impl<W: Write> View for Live<W> {
     }
 
     fn ask(&mut self, card: &[Line], prompt: &Line) {
-        self.print(Block::Question, card.to_vec());
+        let gap = (self.last != Block::Nothing).then(Line::default);
+        let foot: Vec<Line> = gap.into_iter().chain(card.iter().cloned()).chain([prompt.clone()]).collect();
+        self.screen.draw(&[], &foot);
+        self.held.get_or_insert_default();
+    }
+
+    fn ask_for_words(&mut self, card: &[Line], prompt: &Line) {
+        let gap = (self.last != Block::Nothing && self.last != Block::Question).then(Line::default);
+        let lines: Vec<Line> = gap.into_iter().chain(card.iter().cloned()).collect();
+        self.screen.draw(&lines, &[]);
         self.screen.prompt(prompt);
-        self.held = Some(VecDeque::new());
+        self.last = Block::Question;
+        self.at_prompt = true;
+        self.held.get_or_insert_default();
+    }
+
+    fn entered(&mut self) {
+        self.at_prompt = false;
     }
 
     fn answered(&mut self, line: &Line) {
+        let is_apart = self.last != Block::Nothing && self.last != Block::Question;
+        let gap = (is_apart || std::mem::take(&mut self.at_prompt)).then(Line::default);
         let held = self.held.take().unwrap_or_default();
-        let lines: Vec<Line> = std::iter::once(line.clone()).chain(held).collect();
+        let lines: Vec<Line> = gap.into_iter().chain([line.clone().cut(columns())]).chain(held).collect();
+        self.last = Block::Question;
         self.draw(&lines);
     }
 

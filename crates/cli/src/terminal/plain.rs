@@ -20,17 +20,25 @@ pub struct Plain<W> {
     colours: bool,
     detail: Detail,
     agents: Agents,
+    /// Whether the cursor stands behind a prompt: what comes next begins a row.
+    at_prompt: bool,
 }
 
 impl<W: Write> Plain<W> {
     /// Writes to this stream.
     pub fn new(out: W, colours: bool, detail: Detail) -> Self {
-        Self { out, colours, detail, agents: Agents::default() }
+        Self { out, colours, detail, agents: Agents::default(), at_prompt: false }
     }
 
     fn print(&mut self, line: &Line) {
         // A log that is closed must not end the run.
         let _ = writeln!(self.out, "{}", line.paint(self.colours));
+    }
+
+    fn leave_prompt(&mut self) {
+        if std::mem::take(&mut self.at_prompt) {
+            let _ = writeln!(self.out);
+        }
     }
 
     fn lines_for(&self, body: &EventBody) -> Vec<Line> {
@@ -45,6 +53,14 @@ impl<W: Write> Plain<W> {
             EventBody::ToolCompleted(record) => vec![tools::ended(record, None)],
             other => wording::remark(other).into_iter().collect(),
         }
+    }
+}
+
+#[cfg(test)]
+impl Plain<Vec<u8>> {
+    /// What was written since the last look.
+    pub fn taken(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
     }
 }
 
@@ -74,11 +90,22 @@ impl<W: Write> View for Plain<W> {
     }
 
     fn ask(&mut self, card: &[Line], prompt: &Line) {
+        self.leave_prompt();
         self.say(card);
         let _ = write!(self.out, "{}", prompt.paint(self.colours)).and_then(|()| self.out.flush());
+        self.at_prompt = true;
+    }
+
+    fn ask_for_words(&mut self, card: &[Line], prompt: &Line) {
+        self.ask(card, prompt);
+    }
+
+    fn entered(&mut self) {
+        self.at_prompt = false;
     }
 
     fn answered(&mut self, line: &Line) {
+        self.leave_prompt();
         self.print(line);
     }
 

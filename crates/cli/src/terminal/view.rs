@@ -19,9 +19,15 @@ pub trait View {
     /// Time has passed.
     fn tick(&mut self) {}
 
-    /// Somebody is asked: these lines, then a place for the answer. Nothing else is drawn
-    /// until [`View::answered`].
+    /// Somebody is asked for a key: these lines, then a place for it. Nothing else is drawn until
+    /// [`View::answered`], which may take the card away.
     fn ask(&mut self, card: &[Line], prompt: &Line);
+
+    /// Somebody is asked for words: the same, but what is typed is shown and stays.
+    fn ask_for_words(&mut self, card: &[Line], prompt: &Line);
+
+    /// A line was typed and ended: the cursor is at the beginning of a row again.
+    fn entered(&mut self);
 
     /// The question is settled; this says how.
     fn answered(&mut self, line: &Line);

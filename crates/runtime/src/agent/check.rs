@@ -4,7 +4,7 @@
 //! comes later can refuse what came earlier, never the other way round.
 
 use rooftree_protocol::{ErrorCode, Outcome, ToolCall, event::ToolRecord};
-use rooftree_tools::{Judged, Rule, Verdict, toolset::Found};
+use rooftree_tools::{Judged, Verdict, toolset::Found};
 use serde_json::Value;
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     permission::is_asked_by_mode,
 };
 use crate::{
-    Error,
+    Error, effective,
     hooks::{self, Answer},
     kit::{ONLY_ABOVE, ONLY_FIRST},
 };
@@ -54,7 +54,7 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
     // Links are followed here, once: what is judged is what the tool opens.
     let reach = agent.policy.reach(&about);
     let verdict = match tool.wants(&input) {
-        Some(rule) => wanted(agent, &rule),
+        Some(rule) => effective::wanted(&agent.policy, &rule),
         None => agent.policy.judge_at(&about, reach.pinned()),
     };
     let mut prepared =
@@ -112,18 +112,6 @@ fn judged(agent: &Agent, checked: Checked, answer: Answer) -> Checked {
             Checked::Ready(one)
         }
         (_, checked) => checked,
-    }
-}
-
-/// What is to be said to a call that asks for a rule.
-fn wanted(agent: &Agent, rule: &str) -> Verdict {
-    let is_there = |rules: &[Rule]| rules.iter().any(|own| own.to_string() == rule);
-    if is_there(&agent.policy.deny) {
-        Verdict::Deny(format!("the deny rule `{rule}` refuses it, in every mode"))
-    } else if is_there(&agent.policy.allow) {
-        Verdict::Allow("it is permitted already".into())
-    } else {
-        Verdict::Ask(format!("it asks for `{rule}`"))
     }
 }
 

@@ -4,12 +4,13 @@ use std::{
     fs,
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use rooftree_protocol::{AgentDefinition, Dialect, Level, Source};
 
 use super::{
-    Knowledge, Loaded, Places, Syntax,
+    Knowledge, Loaded, Places, Syntax, Trust,
     builtin::builtin,
     diagnostic::{Complaints, Diagnostic},
     draft::{self, Drafts},
@@ -46,6 +47,18 @@ pub struct Library {
     pub knowledge: Knowledge,
     /// What goes before all files.
     pub documents: Vec<Document>,
+    /// Says whether the project is still trusted, for files that changed after they were read.
+    pub recheck: Recheck,
+}
+
+/// Looks again whether a project is trusted; by itself trust stays as it was.
+#[derive(Clone, Default)]
+pub struct Recheck(pub Option<Arc<dyn Fn() -> Trust + Send + Sync>>);
+
+impl std::fmt::Debug for Recheck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Recheck")
+    }
 }
 
 impl Library {
@@ -62,6 +75,17 @@ impl Library {
             add(&mut all, read_document(document));
         }
         self.understood(all)
+    }
+
+    /// Reads everything again after something changed: what was trusted may not be any more.
+    pub(super) fn load_again(&self) -> Loaded {
+        match &self.recheck.0 {
+            Some(recheck) if self.places.trust == Trust::Given => {
+                let places = self.places.clone().trusted(recheck());
+                Self { places, ..self.clone() }.load()
+            }
+            _ => self.load(),
+        }
     }
 
     /// Reads these files and directories alone, in the manner of where they lie, or in this one.

@@ -10,7 +10,7 @@ use rooftree_store::{Owner, TaskStatus};
 use tokio::sync::mpsc;
 
 use super::{
-    input::{Typed, Wish},
+    input::{ALLOWED, Typed, Wish},
     target::Target,
     usage,
     watch::Watch,
@@ -36,6 +36,8 @@ pub struct Begun {
     pub is_known: bool,
     /// What people should know before anything else.
     pub remarks: Vec<String>,
+    /// Lines that came before the session was opened and were not understood.
+    pub nonsense: Vec<String>,
 }
 
 /// Begins. Lines of standard input are read until one says something, if nothing else does.
@@ -47,7 +49,7 @@ pub async fn begin(
 ) -> Result<Begun, Problem> {
     match (target, errand, lines) {
         (Target::New(new), errand, lines) => {
-            let (parts, key, remarks) = match (errand, lines) {
+            let (parts, key, nonsense) = match (errand, lines) {
                 (Errand::Post(parts), _) => (parts, None, Vec::new()),
                 (_, Some(lines)) => first_words(lines).await?,
                 (_, None) => return Err(usage("there is nothing to say")),
@@ -57,7 +59,8 @@ pub async fn begin(
             let subscription = handle.subscribe_tree(Filter { session: id.clone(), after: 0 });
             let mut watch = Watch::default();
             watch.await_message(message);
-            Ok(Begun { session: session(handle, &id).await?, subscription, watch, is_known: false, remarks })
+            let (session, remarks) = (session(handle, &id).await?, Vec::new());
+            Ok(Begun { session, subscription, watch, is_known: false, remarks, nonsense })
         }
         (Target::Known(known), errand, _) => {
             let remarks = held_elsewhere(handle, &known.id).await?.into_iter().collect();
@@ -66,7 +69,8 @@ pub async fn begin(
             let subscription = handle.subscribe_tree(filter);
             let mut watch = start_known(handle, &known.id, errand).await?;
             watch.seen = known.head;
-            Ok(Begun { session: known, subscription, watch, is_known: true, remarks })
+            let nonsense = Vec::new();
+            Ok(Begun { session: known, subscription, watch, is_known: true, remarks, nonsense })
         }
     }
 }
@@ -173,15 +177,17 @@ async fn held_elsewhere(handle: &Handle, id: &SessionId) -> Result<Option<String
 async fn first_words(
     lines: &mut mpsc::Receiver<Typed>,
 ) -> Result<(Vec<Part>, Option<String>, Vec<String>), Problem> {
-    let mut remarks = Vec::new();
+    let mut nonsense: Vec<String> = Vec::new();
     while let Some(typed) = lines.recv().await {
         match typed {
-            Typed::Wish(Wish::User { text, key }) => return Ok((vec![Part::text(text)], key, remarks)),
-            Typed::Wish(Wish::Steer { text }) => return Ok((vec![Part::text(text)], None, remarks)),
-            Typed::Wish(_) => remarks.push("a line before the first message had nothing to act on".into()),
-            Typed::Nonsense(what) => remarks.push(what),
+            Typed::Wish(Wish::User { text, key }) => return Ok((vec![Part::text(text)], key, nonsense)),
+            Typed::Wish(Wish::Steer { text }) => return Ok((vec![Part::text(text)], None, nonsense)),
+            Typed::Wish(_) => nonsense.push("a line before the first message had nothing to act on".into()),
+            Typed::Nonsense(what) => nonsense.push(what),
             Typed::End => break,
         }
     }
-    Err(usage("there is nothing to say").cause("standard input ended before any message"))
+    let mut causes = vec!["standard input ended before any message".to_owned()];
+    causes.extend(nonsense);
+    Err(usage("there is nothing to say").cause(causes.join("\n")).fix(ALLOWED))
 }

@@ -7,7 +7,7 @@ use rooftree_runtime::Runtime;
 
 use super::{Asked, outcome::Outcome, report::Report, watch::Watch};
 use crate::{
-    exit::{Asking, Exit},
+    exit::Exit,
     failure,
     terminal::{
         self,
@@ -111,13 +111,13 @@ pub fn finish(mut followed: Followed<'_>, ended: Ended) -> Result<Left, Problem>
 
 /// The end of the run; one that was left has none yet and is told as interrupted.
 fn outcome(followed: &Followed<'_>, ended: &Ended) -> Option<Outcome> {
-    let asking = if followed.asking == Asked::Nobody { Asking::Nobody } else { Asking::Somebody };
     let watch = &followed.watch;
     let (run, end, exit) = match (ended, &watch.ended) {
         (Ended::Done, None) => return None,
         (Ended::Done, Some((run, end))) => {
-            let exit = followed.stopping.unwrap_or(Exit::for_run(end, asking));
-            (Some(run.clone()), with_all(watch, end), exit)
+            let end = with_all(watch, end);
+            let exit = followed.stopping.unwrap_or(Exit::for_run(&end));
+            (Some(run.clone()), end, exit)
         }
         (Ended::AtOnce(exit) | Ended::Paused(exit), _) => (watch.run().cloned(), left(watch), *exit),
     };
@@ -141,7 +141,8 @@ fn with_all(watch: &Watch, end: &RunEnd) -> RunEnd {
     usage += watch.agents.usage();
     let theirs: u32 = watch.agents.all().iter().map(|agent| agent.calls).sum();
     let calls = watch.so_far.calls + theirs;
-    RunEnd { usage, calls, duration_ms: watch.so_far.milliseconds(), ..end.clone() }
+    let denials = end.denials.iter().chain(&watch.denials).cloned().collect();
+    RunEnd { usage, calls, denials, duration_ms: watch.so_far.milliseconds(), ..end.clone() }
 }
 
 fn left(watch: &Watch) -> RunEnd {

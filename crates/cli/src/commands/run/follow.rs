@@ -1,14 +1,14 @@
 //! Follows a run and everybody it delegates to, until all is done, stopped or left.
 
-use rooftree_protocol::{Event, EventBody, Problem, Session};
+use rooftree_protocol::{Event, EventBody, Problem, QuestionId, Session};
 use rooftree_runtime::Handle;
 
 use super::{
     Asked, InputFormat,
-    asker::{Asker, Question},
+    asker::{Asker, Item, Question},
     begin::{self, Begun, Errand},
     finish::{self, Ended, Followed, Left},
-    input,
+    input::{self, ALLOWED},
     linger::{Linger, Next},
     report::Report,
     sources::{Happening, Sources},
@@ -18,6 +18,7 @@ use super::{
 use crate::{
     exit::Exit,
     terminal::{view::View, wording},
+    wording::place,
 };
 
 /// What is to be done, where, and who can be asked.
@@ -40,7 +41,7 @@ pub async fn follow(
     report: &mut Report,
 ) -> Result<Left, Problem> {
     let mut lines = (job.input == InputFormat::StreamJson).then(input::listen);
-    let Begun { session, subscription, watch, is_known, remarks } =
+    let Begun { session, subscription, watch, is_known, remarks, nonsense } =
         begin::begin(handle, job.target, job.errand, lines.as_mut()).await?;
     if is_known {
         report.event(&begin::opened(&session));
@@ -62,9 +63,38 @@ pub async fn follow(
     for remark in job.remarks.iter().chain(&remarks) {
         following.remark(remark);
     }
+    for what in &nonsense {
+        following.complain(what, Some(ALLOWED.into()));
+    }
     let ended = following.until_over().await?;
     let Following { asking, session, watch, view, report, stopping, .. } = following;
     finish::finish(Followed { asking, session, watch, view, report, stopping }, ended)
+}
+
+/// Something a program was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Open {
+    Permission(Question),
+    Question(QuestionId),
+}
+
+impl Open {
+    fn of(event: &Event) -> Option<Self> {
+        match &event.body {
+            EventBody::PermissionRequested { id, .. } => {
+                Some(Self::Permission(Question { session: event.session.clone(), id: id.clone() }))
+            }
+            EventBody::QuestionRequested { id, .. } => Some(Self::Question(id.clone())),
+            _ => None,
+        }
+    }
+
+    fn id(&self) -> &str {
+        match self {
+            Self::Permission(question) => question.id.as_str(),
+            Self::Question(id) => id.as_str(),
+        }
+    }
 }
 
 /// A run being followed.
@@ -77,8 +107,8 @@ pub(super) struct Following<'a> {
     pub(super) view: Box<dyn View>,
     pub(super) report: &'a mut Report,
     pub(super) asker: Asker,
-    /// Questions a program has not answered.
-    pub(super) questions: Vec<Question>,
+    /// What a program has not answered.
+    pub(super) questions: Vec<Open>,
     pub(super) linger: Linger,
     pub(super) input_open: bool,
     /// Why the run was told to stop: the number to leave with.
@@ -92,9 +122,9 @@ impl Following<'_> {
                 Happening::Event(event) => self.take(&event).await?,
                 Happening::Broken(problem) => return Err(problem),
                 Happening::Key(key) => {
-                    let settled = self.asker.key(key, &mut *self.view, &mut self.sources.keys);
-                    if let Some((question, answer)) = settled {
-                        self.permit(question, answer).await?;
+                    let said = self.asker.key(key, &mut *self.view, &mut self.sources.keys);
+                    if let Some(said) = said {
+                        self.answer(said).await?;
                     }
                 }
                 Happening::Typed(typed) => self.heed(typed).await?,
@@ -177,18 +207,21 @@ impl Following<'_> {
             self.watch.take_delegated(event);
             self.view.show_delegated(event);
         }
+        if let Some(open) = Open::of(event) {
+            self.ask(event, open).await?;
+        }
         match &event.body {
-            EventBody::PermissionRequested { id, .. } => {
-                let question = Question { session: event.session.clone(), id: id.clone() };
-                self.ask(event, question).await?;
-            }
-            EventBody::PermissionResolved { id, by, .. } => {
-                self.questions.retain(|question| question.id != *id);
-                self.asker.remove(id, by, &mut *self.view, &mut self.sources.keys);
-            }
+            EventBody::PermissionResolved { id, by, .. } => self.settle(id.as_str(), by),
+            EventBody::QuestionAnswered { id, by, .. } => self.settle(id.as_str(), by),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Something asked is settled, by whomever.
+    fn settle(&mut self, id: &str, by: &str) {
+        self.questions.retain(|open| open.id() != id);
+        self.asker.remove(id, by, &mut *self.view, &mut self.sources.keys);
     }
 
     fn take_own(&mut self, event: &Event) {
@@ -204,16 +237,35 @@ impl Following<'_> {
         self.view.show(event);
     }
 
-    async fn ask(&mut self, event: &Event, question: Question) -> Result<(), Problem> {
+    async fn ask(&mut self, event: &Event, open: Open) -> Result<(), Problem> {
         match self.asking {
             Asked::Person => {
-                let who = self.watch.who(event);
-                self.asker.add(&who, event, &mut *self.view, &mut self.sources.keys);
+                let who = self.watch.who(event, &self.session.agent);
+                let item = match Item::from_event(&who.path, event) {
+                    Some(Item::Permission(card)) => {
+                        let place = self.elsewhere(event).await?;
+                        Some(Item::Permission(card.about(who.model, place)))
+                    }
+                    item => item,
+                };
+                if let Some(item) = item {
+                    self.asker.add(item, &mut *self.view, &mut self.sources.keys);
+                }
             }
-            Asked::Program if self.input_open => self.questions.push(question),
-            Asked::Program => self.refuse(question).await?,
+            Asked::Program if self.input_open => self.questions.push(open),
+            Asked::Program => self.refuse(open).await?,
             Asked::Nobody => {}
         }
         Ok(())
+    }
+
+    /// Where whoever asks works, if that is not where the main run does.
+    async fn elsewhere(&self, event: &Event) -> Result<Option<String>, Problem> {
+        if event.session == self.session.id {
+            return Ok(None);
+        }
+        let asking = self.handle.store().session(&event.session).await.map_err(|error| error.problem())?;
+        let cwd = asking.map(|asking| asking.cwd).filter(|cwd| *cwd != self.session.cwd);
+        Ok(cwd.map(|cwd| place(&cwd)))
     }
 }

@@ -1,7 +1,7 @@
 //! Does what whoever watches a run wants: say more, answer, stop.
 
 use rooftree_protocol::{
-    Answer, Command, Event, EventBody, Part, PermissionId, Problem,
+    Answer, Command, ErrorCode, Event, EventBody, Part, PermissionId, Problem, QuestionReply,
     command::{Address, Delivery},
     event::{self, NoticeLevel},
 };
@@ -9,13 +9,13 @@ use rooftree_runtime::{Clock, SystemClock};
 
 use super::{
     Asked,
-    asker::Question,
+    asker::{Question, Said},
     begin,
-    follow::Following,
-    input::{Typed, Wish},
+    follow::{Following, Open},
+    input::{ALLOWED, Typed, Wish},
 };
 use crate::{
-    exit::Exit,
+    exit::{Exit, NOBODY_LEFT},
     terminal::line::{Line, Look},
 };
 
@@ -25,14 +25,20 @@ impl Following<'_> {
         match typed {
             Typed::Wish(Wish::User { text, key }) => self.post(text, key, Delivery::Queue).await,
             Typed::Wish(Wish::Steer { text }) => self.post(text, None, Delivery::Steer).await,
-            Typed::Wish(Wish::Permission { id, decision, scope, because }) => {
+            Typed::Wish(Wish::Permission { id, decision, scope, because, digest }) => {
                 let question = self.question(id);
-                self.permit(question, Answer { decision, scope, because, digest: None }).await
+                self.answer(Said::Permission(question, Answer { decision, scope, because, digest })).await
+            }
+            Typed::Wish(Wish::Answer { id, answers, because, .. }) => {
+                let reply = match answers {
+                    Some(answers) => QuestionReply::Answered { answers },
+                    None => QuestionReply::Declined { because },
+                };
+                self.answer(Said::Reply(id, reply)).await
             }
             Typed::Wish(Wish::Cancel) => self.cancel().await,
             Typed::Nonsense(what) => {
-                self.report.event(&self.notice(&what));
-                self.remark(&what);
+                self.complain(&what, Some(ALLOWED.into()));
                 Ok(())
             }
             Typed::End => {
@@ -47,9 +53,11 @@ impl Following<'_> {
 
     /// The question of this name; one that nobody asked is taken for one of the main session.
     fn question(&mut self, id: PermissionId) -> Question {
-        let place = self.questions.iter().position(|question| question.id == id);
-        let open = place.map(|place| self.questions.remove(place));
-        open.unwrap_or_else(|| Question { session: self.session.id.clone(), id })
+        let asked = self.questions.iter().find_map(|open| match open {
+            Open::Permission(question) if question.id == id => Some(question.clone()),
+            _ => None,
+        });
+        asked.unwrap_or_else(|| Question { session: self.session.id.clone(), id })
     }
 
     async fn post(&mut self, text: String, key: Option<String>, delivery: Delivery) -> Result<(), Problem> {
@@ -59,18 +67,34 @@ impl Following<'_> {
         Ok(())
     }
 
-    /// Answers the session that asks, whoever's it is.
-    pub(super) async fn permit(&self, question: Question, answer: Answer) -> Result<(), Problem> {
-        let Question { session, id: permission } = question;
-        self.send(Command::Permit { session, permission, answer }).await
+    /// Answers whoever asks. An answer that does not count, because somebody else was faster or
+    /// because it fits no question, is told and ends nothing.
+    pub(super) async fn answer(&mut self, said: Said) -> Result<(), Problem> {
+        let command = match said {
+            Said::Permission(Question { session, id: permission }, answer) => {
+                Command::Permit { session, permission, answer }
+            }
+            Said::Reply(question, reply) => Command::Reply { question, reply },
+        };
+        match self.send(command).await {
+            Err(problem) if is_only_late(&problem) => {
+                let why = problem.cause.map(|cause| format!(": {cause}")).unwrap_or_default();
+                self.complain(&format!("{}{why}", problem.message), problem.fix);
+                Ok(())
+            }
+            sent => sent,
+        }
     }
 
     /// Whoever could have answered has gone.
-    pub(super) async fn refuse(&mut self, question: Question) -> Result<(), Problem> {
+    pub(super) async fn refuse(&mut self, open: Open) -> Result<(), Problem> {
         self.asking = Asked::Nobody;
-        let because = Some("standard input is closed, so nobody can be asked".to_owned());
-        let no = Answer::deny(because);
-        self.permit(question, no).await
+        let because = Some(NOBODY_LEFT.to_owned());
+        self.answer(match open {
+            Open::Permission(question) => Said::Permission(question, Answer::deny(because)),
+            Open::Question(id) => Said::Reply(id, QuestionReply::Declined { because }),
+        })
+        .await
     }
 
     /// Stops everything, and leaves with this number.
@@ -101,7 +125,14 @@ impl Following<'_> {
         self.view.say(&[Line::of(Look::Warning, "! ").with(Look::Plain, words)]);
     }
 
-    fn notice(&self, message: &str) -> Event {
+    /// Says that something typed cannot be used, on both streams.
+    pub(super) fn complain(&mut self, what: &str, hint: Option<String>) {
+        self.report.event(&self.notice(what, hint));
+        self.remark(what);
+    }
+
+    fn notice(&self, message: &str, hint: Option<String>) -> Event {
+        let (level, code) = (NoticeLevel::Error, "bad_input".into());
         Event {
             v: event::VERSION,
             id: None,
@@ -110,12 +141,15 @@ impl Following<'_> {
             run: None,
             parent_run: None,
             agent: self.session.agent.clone(),
-            body: EventBody::Notice {
-                level: NoticeLevel::Error,
-                code: "bad_input".into(),
-                message: message.to_owned(),
-                hint: Some("write one JSON object per line: user, steer, permission, cancel".into()),
-            },
+            body: EventBody::Notice { level, code, message: message.to_owned(), hint },
         }
     }
+}
+
+/// Whether an answer was refused for what it is, and not because something is broken.
+fn is_only_late(problem: &Problem) -> bool {
+    matches!(
+        problem.code,
+        ErrorCode::InteractionUnavailable | ErrorCode::InvalidArguments | ErrorCode::TaskNotFound
+    )
 }

@@ -1,6 +1,8 @@
 //! Standard input as a program's side of the conversation: one wish per line.
 
-use rooftree_protocol::{PermissionDecision, PermissionId, PermissionScope};
+use std::collections::BTreeMap;
+
+use rooftree_protocol::{PermissionDecision, PermissionId, PermissionScope, QuestionId};
 use serde::Deserialize;
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Stdin},
@@ -9,7 +11,7 @@ use tokio::{
 
 /// What a line can say.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Wish {
     /// A message that starts its own run.
     User {
@@ -20,7 +22,7 @@ pub enum Wish {
     },
     /// A message into the running conversation.
     Steer { text: String },
-    /// An answer to a question.
+    /// An answer to a question about a call.
     Permission {
         id: PermissionId,
         decision: PermissionDecision,
@@ -28,18 +30,46 @@ pub enum Wish {
         scope: PermissionScope,
         #[serde(default)]
         because: Option<String>,
+        /// What the question was about: an answer to another one does not count.
+        #[serde(default)]
+        digest: Option<String>,
+    },
+    /// An answer to what an agent asks.
+    Answer {
+        id: QuestionId,
+        /// What is chosen or written, by the questions' names.
+        #[serde(default)]
+        answers: Option<BTreeMap<String, Vec<String>>>,
+        /// Whether no answer is given.
+        #[serde(default)]
+        decline: bool,
+        #[serde(default)]
+        because: Option<String>,
     },
     /// Stop the run.
     Cancel,
 }
 
+/// What a line can be, for whoever wrote another one.
+pub const ALLOWED: &str = "write one JSON object per line: \
+    {\"type\":\"user\",\"text\":…}, {\"type\":\"steer\",\"text\":…}, \
+    {\"type\":\"permission\",\"id\":…,\"decision\":\"allow|deny\",\"scope\":\"once|session|project|always\"}, \
+    {\"type\":\"answer\",\"id\":…,\"answers\":{NAME:[…]}}, {\"type\":\"answer\",\"id\":…,\"decline\":true}, \
+    {\"type\":\"cancel\"}";
+
 impl Wish {
     /// Reads a line; says what is wrong with it.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
-        serde_json::from_slice(line).map_err(|error| {
+        let wish: Self = serde_json::from_slice(line).map_err(|error| {
             let start: String = String::from_utf8_lossy(line).trim().chars().take(80).collect();
             format!("a line of standard input was not understood: {error}; it begins with: {start}")
-        })
+        })?;
+        match &wish {
+            Self::Answer { id, answers, decline, .. } if answers.is_some() == *decline => {
+                Err(format!("the answer to {id} must have either `answers` or `decline`"))
+            }
+            _ => Ok(wish),
+        }
     }
 }
 
@@ -81,6 +111,7 @@ mod tests {
     #[test]
     fn each_wish_has_its_line() {
         let id = PermissionId::parse("per_abc").unwrap();
+        let question = QuestionId::parse("que_abc").unwrap();
         let table = [
             (r#"{"type":"user","text":"hi"}"#, Wish::User { text: "hi".into(), key: None }),
             (r#"{"type":"steer","text":"left"}"#, Wish::Steer { text: "left".into() }),
@@ -91,7 +122,21 @@ mod tests {
                     decision: PermissionDecision::Allow,
                     scope: PermissionScope::Session,
                     because: None,
+                    digest: None,
                 },
+            ),
+            (
+                r#"{"type":"answer","id":"que_abc","answers":{"wall":["red"]}}"#,
+                Wish::Answer {
+                    id: question.clone(),
+                    answers: Some([("wall".to_owned(), vec!["red".to_owned()])].into()),
+                    decline: false,
+                    because: None,
+                },
+            ),
+            (
+                r#"{"type":"answer","id":"que_abc","decline":true}"#,
+                Wish::Answer { id: question, answers: None, decline: true, because: None },
             ),
             (r#"{"type":"cancel"}"#, Wish::Cancel),
         ];
@@ -102,9 +147,18 @@ mod tests {
 
     #[test]
     fn a_wrong_line_says_what_is_wrong() {
-        for (line, words) in
-            [("{", "EOF"), (r#"{"type":"dance"}"#, "unknown variant `dance`"), ("\u{fffd}", "begins with")]
-        {
+        let table = [
+            ("{", "EOF"),
+            (r#"{"type":"dance"}"#, "unknown variant `dance`"),
+            ("\u{fffd}", "begins with"),
+            (r#"{"type":"answer","id":"que_abc"}"#, "either `answers` or `decline`"),
+            (
+                r#"{"type":"answer","id":"que_abc","answers":{},"decline":true}"#,
+                "either `answers` or `decline`",
+            ),
+            (r#"{"type":"permission","id":"per_abc","decision":"perhaps"}"#, "unknown variant `perhaps`"),
+        ];
+        for (line, words) in table {
             let said = Wish::parse(line.as_bytes()).unwrap_err();
             assert!(said.contains(words), "{said}");
         }

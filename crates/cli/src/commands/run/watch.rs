@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rooftree_protocol::{
     Event, EventBody, MessageId, RunId, Usage,
-    event::{RunEnd, RunMode},
+    event::{Denial, RunEnd, RunMode},
 };
 
 use super::so_far::SoFar;
@@ -23,6 +23,8 @@ pub struct Watch {
     pub is_stopping: bool,
     /// The runs that ours delegated to.
     pub agents: Agents,
+    /// What those were not allowed to do.
+    pub denials: Vec<Denial>,
     /// What our own runs used.
     pub used: Option<Usage>,
     /// The run that began first: everything that was delegated hangs below it.
@@ -37,6 +39,14 @@ pub struct Watch {
     pub by_model: BTreeMap<String, Usage>,
     /// What has been done so far, for a run that is left before its end.
     pub so_far: SoFar,
+}
+
+/// Somebody at work, as people are told.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Who {
+    /// Everybody from the main run down to it: `lead › reviewer`.
+    pub path: String,
+    pub model: String,
 }
 
 /// What an event means to whoever waits.
@@ -146,18 +156,28 @@ impl Watch {
                 *self.by_model.entry(reply.model.clone()).or_insert_with(Usage::none) += reply.usage;
             }
             EventBody::ToolCompleted(record) => self.agents.told(event, record),
+            EventBody::RunCompleted(end) => self.denials.extend(end.denials.iter().cloned()),
             _ => {}
         }
         self.agents.take(event);
     }
 
-    /// Who is behind an event, as people are told: below the main run also by its model.
-    pub fn who(&self, event: &Event) -> String {
-        let run = self.agents.all().iter().find(|agent| Some(&agent.run) == event.run.as_ref());
-        run.map_or_else(
-            || event.agent.clone(),
-            |agent| format!("{} ({})", agent.agent, wording::model(&agent.model)),
-        )
+    /// Who is behind an event, as people are told: everybody above it, and its model.
+    pub fn who(&self, event: &Event, main: &str) -> Who {
+        let agents = self.agents.all();
+        let find = |run: Option<&RunId>| agents.iter().find(|agent| Some(&agent.run) == run);
+        let Some(agent) = find(event.run.as_ref()) else {
+            return Who { path: event.agent.clone(), model: wording::model(&self.model) };
+        };
+        let mut names = vec![agent.agent.as_str()];
+        let mut above = agent.parent.as_ref();
+        while let Some(agent) = above.and_then(|parent| find(Some(&parent.run))) {
+            names.push(&agent.agent);
+            above = agent.parent.as_ref().filter(|_| names.len() <= agents.len());
+        }
+        names.push(main);
+        names.reverse();
+        Who { path: names.join(" › "), model: wording::model(&agent.model) }
     }
 
     /// Whether a run that wakes goes on with what was asked for: an agent that was asked has answered.

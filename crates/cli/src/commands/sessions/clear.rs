@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use rooftree_protocol::{Command, Event, EventBody, Lane, Problem, event::ClearReason};
+use rooftree_protocol::{Command, ErrorCode, Event, EventBody, Lane, Problem, SessionId, event::ClearReason};
 use rooftree_runtime::{Clock, History, SystemClock};
 use rooftree_store::{Batch, ClaimOutcome, Claimed, Owner, Store};
 
@@ -23,6 +23,9 @@ pub struct Arguments {
     /// Which session: its id, the last 4 or more characters of it, or its name
     #[arg(value_name = "ID")]
     session: String,
+    /// Also while a process works on it: its run is stopped
+    #[arg(long)]
+    force: bool,
 }
 
 /// Does it, or leaves it to the process that works on the session.
@@ -39,6 +42,13 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 &format!("session {id} starts anew; what was said stays in its journal"),
             );
         }
+        // Whoever holds it without a run is about to let it go.
+        ClaimOutcome::Held(owner) if !arguments.force && is_at_work(store.as_ref(), &id).await? => {
+            let message = format!("process {} on {} is at work on session {id}", owner.pid, owner.host);
+            return Err(Problem::new(ErrorCode::SessionBusy, message)
+                .cause("clearing it would stop its run")
+                .fix("wait until it is done, or add --force"));
+        }
         ClaimOutcome::Held(owner) => {
             let command = Command::Clear { session: id.clone() };
             store.put_command(&id, command, now).await.map_err(in_words)?;
@@ -47,6 +57,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         }
     }
     Ok(Exit::DONE)
+}
+
+async fn is_at_work(store: &dyn Store, id: &SessionId) -> Result<bool, Problem> {
+    Ok(store.unfinished().await.map_err(in_words)?.contains(id))
 }
 
 /// Ends a run that was left open, then appends the marker; all in one commit.

@@ -8,12 +8,7 @@ use rooftree_store::{RunFilter, Store, TaskRow, TaskStatus};
 use tokio::time::Instant;
 
 use super::find;
-use crate::{
-    commands::runs::record,
-    environment::Environment,
-    exit::{Asking, Exit},
-    output,
-};
+use crate::{commands::runs::record, environment::Environment, exit::Exit, output};
 
 /// How long to wait for a hint before looking by oneself.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -79,7 +74,7 @@ async fn exit(store: &dyn Store, task: &TaskRow) -> Result<Exit, Problem> {
         let filter = RunFilter { run: Some(run), limit: 1, ..RunFilter::default() };
         let row = store.runs(filter).await.map_err(|error| error.problem())?.pop();
         if let Some(end) = row.as_ref().and_then(record::end) {
-            return Ok(Exit::for_run(end, Asking::Somebody));
+            return Ok(Exit::for_run(end));
         }
     }
     Ok(match task.status {

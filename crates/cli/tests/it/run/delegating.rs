@@ -59,7 +59,7 @@ text = "It is back."
 on = "^dig"
 [[reply.call]]
 tool = "Bash"
-input = { command = "while [ ! -e open ]; do sleep 0.02; done; echo gold" }
+input = { command = "while [ ! -e open ]; do sleep 0.02; done; touch dug; echo gold" }
 [[reply]]
 on = "^dig"
 text = "I dug up {{ all[0].text | first_line }}."

@@ -74,7 +74,9 @@ fn the_flags_that_are_named_do_allow_it() {
 fn a_deny_rule_holds_even_where_everything_is_allowed() {
     let desk = Desk::new(WRITES);
     let done = desk.run(&["--permission-mode", "bypass", "--deny", "Write", "Write it"]);
-    assert_eq!((done.code, done.out.as_str()), (6, "not written\n"));
+    assert_eq!((done.code, done.out.as_str()), (0, "not written\n"), "a rule that says no is an answer");
+    assert!(done.err.contains("1 call not permitted:\n  ⊘ Write new.txt\n"), "{}", done.err);
+    assert!(done.err.contains("the deny rule `Write` refuses it"), "{}", done.err);
 }
 
 #[test]
@@ -125,6 +127,26 @@ fn an_answer_that_cannot_be_written_is_an_error_and_not_a_reader_who_left() {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let done = super::desk::finished(desk.command(arguments).stdout(full).spawn().unwrap());
         let said = done.ended(1);
-        assert!(said.contains("cannot write the result\n  cause: standard output: "), "{said}");
+        assert!(said.contains("error[E0903]: cannot write the result\n  cause: standard output: "), "{said}");
+        assert!(said.contains("\n  fix:   make room"), "{said}");
+    }
+}
+
+#[test]
+fn a_working_directory_that_is_gone_is_said() {
+    let desk = Desk::with_echo();
+    for arguments in ["run hi", "permissions list", "agents list", "trust --show", "can lead Read x"] {
+        let gone = tempfile::tempdir().unwrap();
+        let line = format!(
+            "rmdir '{}' && exec {} {arguments}",
+            gone.path().display(),
+            env!("CARGO_BIN_EXE_rooftree")
+        );
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &line]).current_dir(gone.path()).env("ROOFTREE_HOME", desk.house.path());
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
+        assert!(said.contains("cannot work in the current directory\n  cause: "), "{arguments}: {said}");
     }
 }

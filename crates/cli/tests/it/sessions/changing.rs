@@ -84,6 +84,20 @@ fn clearing_a_session_that_was_cut_off_ends_its_run_first() {
 }
 
 #[test]
+fn a_session_at_work_is_cleared_only_by_force() {
+    let desk = crate::run::desk::Desk::new(crate::permissions::WRITES);
+    let mut run = desk.watch(&["--input-format", "stream-json", "Write it"]);
+    let asked = run.until("permission.requested");
+    let id = asked["session"].as_str().unwrap();
+    let said = desk.house.rooftree(&["sessions", "clear", id]).ended(9);
+    assert!(said.contains("is at work on session") && said.contains("--force"), "{said}");
+    desk.house.rooftree(&["sessions", "clear", id, "--force"]).well();
+    assert_eq!(run.until("run.completed")["data"]["status"], "cancelled");
+    run.until("session.cleared");
+    run.done();
+}
+
+#[test]
 fn a_fork_shows_what_it_inherits_and_leaves_its_parent_alone() {
     let house = House::new();
     let parent = house.talk(Some("talk"), "Hello", "Hello.");

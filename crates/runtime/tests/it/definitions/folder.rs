@@ -42,7 +42,7 @@ impl Folder {
     }
 
     pub fn library(&self, trust: Trust) -> Library {
-        Library { places: self.places(trust), knowledge: knowledge(), documents: Vec::new() }
+        Library { places: self.places(trust), knowledge: knowledge(), ..Library::default() }
     }
 
     pub fn load(&self) -> Loaded {

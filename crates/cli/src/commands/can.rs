@@ -1,0 +1,104 @@
+//! Says whether an agent could make a call here, and why. Nothing is done, nobody is asked.
+
+use std::sync::Arc;
+
+use clap::Args;
+use rooftree_protocol::{PermissionMode, Problem};
+use rooftree_runtime::effective;
+use rooftree_tools::{Policy, Rule};
+use serde_json::json;
+
+use crate::{
+    commands::{
+        agents::tools,
+        run::{known, permission_mode},
+        sessions::{
+            find::{self, Among},
+            to_read,
+        },
+    },
+    environment::Environment,
+    exit::Exit,
+    household::Household,
+    judging::{self, Call, Decision, Judgement},
+    minds::Minds,
+    output, settings,
+    terminal::clean::clean_line,
+};
+
+/// Options of `can`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The agent
+    #[arg(value_name = "AGENT")]
+    agent: String,
+    /// The tool
+    #[arg(value_name = "TOOL")]
+    tool: String,
+    /// Its arguments as a JSON object, or what it is about: a path, a command
+    #[arg(value_name = "ARGUMENTS", allow_hyphen_values = true)]
+    arguments: Option<String>,
+    /// As if run with this mode
+    #[arg(long, value_name = "MODE", value_parser = permission_mode)]
+    permission_mode: Option<PermissionMode>,
+    /// As if run with this rule; may be repeated
+    #[arg(long, value_name = "RULE")]
+    allow: Vec<Rule>,
+    /// As if run with this rule; may be repeated
+    #[arg(long, value_name = "RULE")]
+    deny: Vec<Rule>,
+    /// With the rules of this session too
+    #[arg(short, long, value_name = "ID|NAME")]
+    session: Option<String>,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Answers it; the exit code does too: 0 yes, 6 somebody would be asked, 1 no.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let settings = settings::load(environment)?;
+    let minds = Arc::new(Minds::of(environment, &settings)?);
+    let household = Household::find(environment, &settings, &minds, None)?;
+    let definition = household.definitions.find(&arguments.agent)?;
+    let (mut rules, mut sessions) = (Vec::new(), Vec::new());
+    if let Some(store) = to_read(environment)? {
+        (_, rules) = store.rules().await.map_err(|error| error.problem())?;
+        if let Some(session) = &arguments.session {
+            sessions.push(find::session(store.as_ref(), session, Among::Live).await?.id);
+        }
+    }
+    let base = Policy {
+        mode: arguments.permission_mode.or(settings.mode).unwrap_or_default(),
+        allow: known(&arguments.allow)?.into_iter().chain(settings.allow).collect(),
+        ask: settings.ask,
+        deny: known(&arguments.deny)?.into_iter().chain(settings.deny).collect(),
+    };
+    let policy = effective::policy(base, &definition, &rules, &sessions, &environment.cwd);
+    let all = tools();
+    let own = effective::tools(&all, &definition);
+    let input = judging::arguments(&all, &arguments.tool, arguments.arguments.as_deref())?;
+    let call = Call { tool: &arguments.tool, input, cwd: &environment.cwd };
+    let judgement = judging::judge(&all, &own, &policy, call)?;
+    let text = if arguments.json {
+        output::json_page(&json!({ "agent": definition.name, "mode": policy.mode, "judgement": judgement }))?
+    } else {
+        in_words(&definition.name, &judgement)
+    };
+    output::print(&text)?;
+    Ok(match judgement.decision {
+        Decision::Allow => Exit::DONE,
+        Decision::Ask => Exit::PERMISSION,
+        Decision::Deny => Exit::FAILED,
+    })
+}
+
+fn in_words(agent: &str, judgement: &Judgement) -> String {
+    let subject = judgement.subject.as_deref().map(clean_line).unwrap_or_default();
+    let mut text = format!("{agent} › {} {subject}", judgement.tool).trim_end().to_owned();
+    text += &format!("\n{}: {}\n", judgement.decision.word(), clean_line(&judgement.reason));
+    for step in &judgement.steps {
+        text += &format!("  {}\n", clean_line(step));
+    }
+    text
+}

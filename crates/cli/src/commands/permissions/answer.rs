@@ -1,0 +1,242 @@
+//! Answers what is asked, from any terminal: the first answer counts.
+
+use std::collections::BTreeMap;
+
+use clap::{Args, ValueEnum};
+use rooftree_protocol::{
+    Answer, ErrorCode, EventBody, PermissionDecision, PermissionScope, Problem, Question, QuestionReply,
+    Response,
+};
+use rooftree_runtime::{Clock, SystemClock, inquiries, standing};
+use rooftree_store::{Inquiry, Store};
+
+use super::find;
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    output,
+    terminal::{clean::clean_line, question::chosen, wording::short},
+    wording::place,
+};
+
+/// Options of `permissions allow`.
+#[derive(Args, Debug)]
+pub struct Allow {
+    /// Which question: its id, or the last 4 or more characters of it
+    #[arg(value_name = "ID")]
+    id: String,
+    /// For how long; longer than once saves the rule that `permissions show` shows
+    #[arg(long = "for", value_enum, default_value_t, value_name = "HOW LONG")]
+    scope: Scope,
+}
+
+/// Options of `permissions deny`.
+#[derive(Args, Debug)]
+pub struct Deny {
+    /// Which question: its id, or the last 4 or more characters of it
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Words to the agent
+    #[arg(long, value_name = "TEXT")]
+    because: Option<String>,
+}
+
+/// Options of `permissions answer`.
+#[derive(Args, Debug)]
+pub struct Reply {
+    /// Which question: its id, or the last 4 or more characters of it
+    #[arg(value_name = "ID")]
+    id: String,
+    /// A number, a choice or words; NAME=ANSWER where several questions are asked
+    #[arg(value_name = "ANSWER", required_unless_present = "decline")]
+    answers: Vec<String>,
+    /// Give no answer
+    #[arg(long, conflicts_with = "answers")]
+    decline: bool,
+    /// With --decline: words to the agent
+    #[arg(long, value_name = "TEXT", requires = "decline")]
+    because: Option<String>,
+}
+
+/// For how long a yes holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Scope {
+    /// This one call
+    #[default]
+    Once,
+    /// Whatever matches the rule, in this conversation
+    Session,
+    /// Whatever matches the rule, in this project
+    Project,
+    /// Whatever matches the rule, everywhere
+    Always,
+}
+
+impl From<Scope> for PermissionScope {
+    fn from(scope: Scope) -> Self {
+        match scope {
+            Scope::Once => Self::Once,
+            Scope::Session => Self::Session,
+            Scope::Project => Self::Project,
+            Scope::Always => Self::Always,
+        }
+    }
+}
+
+/// Says yes.
+pub async fn allow(arguments: Allow, environment: &Environment) -> Result<Exit, Problem> {
+    permit(environment, &arguments.id, Answer::allow(arguments.scope.into())).await
+}
+
+/// Says no.
+pub async fn deny(arguments: Deny, environment: &Environment) -> Result<Exit, Problem> {
+    permit(environment, &arguments.id, Answer::deny(arguments.because)).await
+}
+
+async fn permit(environment: &Environment, id: &str, answer: Answer) -> Result<Exit, Problem> {
+    let store = find::store(environment)?;
+    let asked = find::inquiry(store.as_ref(), id).await?;
+    // The answer is for what is asked now, not for what takes its place before it arrives.
+    let digest = Some(asked.digest.clone()).filter(|digest| !digest.is_empty());
+    let answer = Answer { digest, ..answer };
+    let asked = give(store.as_ref(), &asked, Response::Permission(answer.clone())).await?;
+    output::mention(environment, &said(store.as_ref(), &asked, &answer).await?);
+    tell_who_hears(environment, store.as_ref(), &asked).await
+}
+
+/// Answers an agent's questions.
+pub async fn reply(arguments: Reply, environment: &Environment) -> Result<Exit, Problem> {
+    let store = find::store(environment)?;
+    let asked = find::inquiry(store.as_ref(), &arguments.id).await?;
+    let reply = match &asked.asked {
+        _ if arguments.decline => QuestionReply::Declined { because: arguments.because },
+        EventBody::QuestionRequested { questions, .. } => {
+            QuestionReply::Answered { answers: answers(questions, &arguments.answers)? }
+        }
+        _ => {
+            return Err(usage(format!("{} asks for permission", asked.id))
+                .fix("rooftree permissions allow, or rooftree permissions deny"));
+        }
+    };
+    let word = if arguments.decline { "declined" } else { "answered" };
+    let asked = give(store.as_ref(), &asked, Response::Question(reply)).await?;
+    output::mention(environment, &format!("{word}: {}", asked.id));
+    tell_who_hears(environment, store.as_ref(), &asked).await
+}
+
+async fn give(store: &dyn Store, asked: &Inquiry, response: Response) -> Result<Inquiry, Problem> {
+    let given = inquiries::answer(store, &asked.id, response, &find::who(), SystemClock.now()).await;
+    given.map_err(|error| error.problem())
+}
+
+/// What was answered, with the exact rule that is saved.
+async fn said(store: &dyn Store, asked: &Inquiry, answer: &Answer) -> Result<String, Problem> {
+    let EventBody::PermissionRequested { tool, title, rule, .. } = &asked.asked else {
+        return Ok(String::new());
+    };
+    let what = clean_line(&format!("{tool} {title}"));
+    if answer.decision == PermissionDecision::Deny {
+        return Ok(format!("denied: {what}"));
+    }
+    let where_it_holds = match answer.scope {
+        PermissionScope::Once => return Ok(format!("allowed once: {what}")),
+        PermissionScope::Session => format!("in session {}", short(&asked.root)),
+        PermissionScope::Project => {
+            let root = store.session(&asked.root).await.map_err(|error| error.problem())?;
+            let home = root.map(|root| place(&standing::project(&root.cwd)));
+            format!("below {}", home.unwrap_or_else(|| "its project".into()))
+        }
+        PermissionScope::Always => "everywhere".into(),
+    };
+    Ok(format!("allowed: {what}\nrule {where_it_holds}: {}", clean_line(rule)))
+}
+
+/// Whether somebody hears the answer now, or how to go on.
+async fn tell_who_hears(
+    environment: &Environment,
+    store: &dyn Store,
+    asked: &Inquiry,
+) -> Result<Exit, Problem> {
+    if !find::is_awake(store, &asked.session).await? {
+        let root = short(&asked.root);
+        output::mention(
+            environment,
+            &format!(
+                "nobody is at work on it now; the answer is kept, and it goes on with: rooftree run -s {root}"
+            ),
+        );
+    }
+    Ok(Exit::DONE)
+}
+
+/// What was typed, by the questions' names.
+fn answers(questions: &[Question], typed: &[String]) -> Result<BTreeMap<String, Vec<String>>, Problem> {
+    let mut answers: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for text in typed {
+        let (question, value) = named(questions, text)?;
+        let chosen = chosen(question, value)
+            .map_err(|words| usage(format!("`{value}` does not answer `{}`", question.name)).cause(words))?;
+        let before = answers.entry(question.name.clone()).or_default();
+        if !before.is_empty() && !question.several {
+            return Err(usage(format!("`{}` is answered twice", question.name)));
+        }
+        before.extend(chosen);
+    }
+    match questions.iter().find(|question| !answers.contains_key(&question.name)) {
+        Some(missing) => Err(usage(format!("`{}` is not answered", missing.name))
+            .cause(missing.text.clone())
+            .fix(format!("add {}=…, or use --decline", missing.name))),
+        None => Ok(answers),
+    }
+}
+
+/// Which question an answer is for: the only one, or the one it names.
+fn named<'a, 'b>(questions: &'a [Question], text: &'b str) -> Result<(&'a Question, &'b str), Problem> {
+    let find = |name: &str| questions.iter().find(|question| question.name.eq_ignore_ascii_case(name.trim()));
+    let by_name = text.split_once('=').and_then(|(name, value)| Some((find(name)?, value)));
+    match (by_name, questions) {
+        (Some(found), _) => Ok(found),
+        (None, [only]) => Ok((only, text)),
+        (None, several) => {
+            let names: Vec<&str> = several.iter().map(|question| question.name.as_str()).collect();
+            Err(usage(format!("`{text}` does not say which question it answers"))
+                .fix(format!("write NAME=ANSWER; the names are {}", names.join(", "))))
+        }
+    }
+}
+
+fn usage(message: String) -> Problem {
+    Problem::new(ErrorCode::InvalidArguments, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::question::tests::question;
+
+    fn given(questions: &[Question], typed: &[&str]) -> Result<BTreeMap<String, Vec<String>>, String> {
+        let typed: Vec<String> = typed.iter().map(|text| (*text).to_owned()).collect();
+        answers(questions, &typed).map_err(|problem| problem.message)
+    }
+
+    #[test]
+    fn one_question_needs_no_name_and_several_do() {
+        let one = [question("wall", false, true)];
+        assert_eq!(given(&one, &["2"]).unwrap()["wall"], ["green"]);
+        assert_eq!(given(&one, &["a=b"]).unwrap()["wall"], ["a=b"], "words may hold a sign");
+        let two = [question("wall", false, false), question("door", true, false)];
+        let both = given(&two, &["Door=1", "wall=red", "door=3"]).unwrap();
+        assert_eq!(
+            (&both["wall"], &both["door"]),
+            (&vec!["red".into()], &vec!["red".into(), "dark blue".into()])
+        );
+        for (typed, words) in [
+            (&["red"][..], "`red` does not say which question it answers"),
+            (&["wall=red"], "`door` is not answered"),
+            (&["wall=pink", "door=1"], "`pink` does not answer `wall`"),
+            (&["wall=1", "wall=2", "door=1"], "`wall` is answered twice"),
+        ] {
+            assert_eq!(given(&two, typed), Err(words.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Lists what agents ask, the oldest first: who, what, why, how long there is, and who waits for it.
+
+use clap::Args;
+use rooftree_protocol::{EventBody, Problem, Question, SessionId, Timestamp};
+use rooftree_runtime::{Clock, SystemClock};
+use rooftree_store::{Inquiry, Store};
+use serde::Serialize;
+
+use super::find;
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    listing::{self, Format, Listed, Output},
+    output,
+    table::{Give, Table},
+    terminal::{
+        card::{Card, in_words},
+        clean::clean,
+        line::Line,
+        question::Sheet,
+        wording::{ending, short},
+    },
+    wording::ago,
+};
+
+/// Options of `permissions list`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Also what is answered or too late, and not heard yet
+    #[arg(long)]
+    all: bool,
+    /// Print a JSON array; the same as -o json
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Options of `permissions show`.
+#[derive(Args, Debug)]
+pub struct One {
+    /// Which question: its id, or the last 4 or more characters of it
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Something asked, for people and programs.
+#[derive(Serialize)]
+struct Row {
+    id: String,
+    kind: &'static str,
+    agent: String,
+    session: SessionId,
+    root: SessionId,
+    /// The tool of a call.
+    tool: Option<String>,
+    /// The call, or the question, in a line.
+    title: String,
+    reason: String,
+    rule: Option<String>,
+    scopes: Vec<rooftree_protocol::PermissionScope>,
+    questions: Vec<Question>,
+    digest: String,
+    asked_at: Timestamp,
+    until: Timestamp,
+    state: State,
+    /// Who answered.
+    by: Option<String>,
+    /// Whether a living process waits for the answer.
+    is_awaited: bool,
+}
+
+/// How a question is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Pending,
+    /// Answered, and not heard yet.
+    Answered,
+    Expired,
+}
+
+impl Listed for Row {
+    fn id(&self) -> String {
+        self.id.clone()
+    }
+}
+
+/// Prints the list.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let mut rows = match find::readable(environment)? {
+        Some(store) => rows(store.as_ref()).await?,
+        None => Vec::new(),
+    };
+    rows.retain(|row| arguments.all || row.state == State::Pending);
+    let format = if arguments.json { Format::Json } else { arguments.output.format };
+    listing::print(&rows, format, listing::look(environment), table)?;
+    if format == Format::Table {
+        output::mention(environment, &what_to_do(&rows));
+    }
+    Ok(Exit::DONE)
+}
+
+/// Shows all of one question.
+pub async fn show(arguments: One, environment: &Environment) -> Result<Exit, Problem> {
+    let store = find::store(environment)?;
+    let inquiry = find::inquiry(store.as_ref(), &arguments.id).await?;
+    let (session, asked) = (inquiry.session.clone(), inquiry.asked.clone());
+    let row = row(store.as_ref(), inquiry).await?;
+    if arguments.json {
+        output::print(&output::json_page(&serde_json::json!({ "question": row, "asked": asked }))?)?;
+        return Ok(Exit::DONE);
+    }
+    let event = rooftree_protocol::Event {
+        v: rooftree_protocol::event::VERSION,
+        id: None,
+        ts: row.asked_at,
+        session,
+        run: None,
+        parent_run: None,
+        agent: row.agent.clone(),
+        body: asked,
+    };
+    let columns = listing::look(environment).width.unwrap_or(100);
+    let lines: Vec<Line> = match Card::from_event(&row.agent, &event) {
+        Some(mut card) => {
+            card.show_all();
+            card.facts(columns)
+        }
+        None => Sheet::from_event(&row.agent, &event).map(|sheet| sheet.facts(columns)).unwrap_or_default(),
+    };
+    let colours = listing::look(environment).colours;
+    let mut text: String = lines.iter().map(|line| line.paint(colours) + "\n").collect();
+    text += &format!("  {}\n", clean(&standing(&row)));
+    output::print(&text)?;
+    output::mention(environment, &what_to_do(std::slice::from_ref(&row)));
+    Ok(Exit::DONE)
+}
+
+async fn rows(store: &dyn Store) -> Result<Vec<Row>, Problem> {
+    let mut rows = Vec::new();
+    for inquiry in store.inquiries(None).await.map_err(|error| error.problem())? {
+        rows.push(row(store, inquiry).await?);
+    }
+    Ok(rows)
+}
+
+async fn row(store: &dyn Store, inquiry: Inquiry) -> Result<Row, Problem> {
+    let is_awaited = !inquiry.settled && find::is_awake(store, &inquiry.session).await?;
+    let state = match &inquiry.answer {
+        Some(_) => State::Answered,
+        None if inquiry.settled || inquiry.until <= SystemClock.now() => State::Expired,
+        None => State::Pending,
+    };
+    let by = inquiry.answer.map(|answered| answered.by);
+    let mut row = Row {
+        id: inquiry.id,
+        kind: "question",
+        agent: inquiry.agent,
+        session: inquiry.session,
+        root: inquiry.root,
+        tool: None,
+        title: String::new(),
+        reason: String::new(),
+        rule: None,
+        scopes: Vec::new(),
+        questions: Vec::new(),
+        digest: inquiry.digest,
+        asked_at: inquiry.asked_at,
+        until: inquiry.until,
+        state,
+        by,
+        is_awaited,
+    };
+    match inquiry.asked {
+        EventBody::PermissionRequested { tool, title, reason, rule, scopes, .. } => {
+            (row.kind, row.tool, row.title, row.reason) = ("permission", Some(tool), title, reason);
+            (row.rule, row.scopes) = (Some(rule), scopes);
+        }
+        EventBody::QuestionRequested { questions, .. } => {
+            row.title = questions.iter().map(|asked| asked.text.as_str()).collect::<Vec<_>>().join(" / ");
+            row.questions = questions;
+        }
+        _ => {}
+    }
+    Ok(row)
+}
+
+fn table(rows: &[Row]) -> Table {
+    let now = SystemClock.now();
+    let mut table = Table::new([
+        ("ID", Give::Stiff),
+        ("ASKED", Give::Stiff),
+        ("AGENT", Give::Stiff),
+        ("SESSION", Give::Stiff),
+        ("WHAT", Give::Soft),
+        ("WHY", Give::Soft),
+        ("LEFT", Give::Stiff),
+        ("", Give::Stiff),
+    ]);
+    for row in rows {
+        let what =
+            row.tool.as_ref().map_or_else(|| row.title.clone(), |tool| format!("{tool} {}", row.title));
+        let why = row.reason.split_once("; --").map_or(row.reason.as_str(), |(why, _)| why);
+        table.row([
+            ending(&row.id).to_owned(),
+            ago(now, row.asked_at),
+            row.agent.clone(),
+            short(&row.root).to_owned(),
+            what,
+            why.to_owned(),
+            in_words(row.until.since(now)),
+            state(row),
+        ]);
+    }
+    table
+}
+
+fn state(row: &Row) -> String {
+    match (row.state, row.is_awaited) {
+        (State::Pending, true) => "◌ waits".into(),
+        (State::Pending, false) => "! nobody at work".into(),
+        (State::Answered, _) => format!("✓ answered by {}", row.by.as_deref().unwrap_or("somebody")),
+        (State::Expired, _) => "✗ too late".into(),
+    }
+}
+
+/// How a question is, in a sentence.
+fn standing(row: &Row) -> String {
+    let now = SystemClock.now();
+    let (asked, session) = (ago(now, row.asked_at), short(&row.root));
+    let how = match row.state {
+        State::Pending => format!("no answer yet, {} left", in_words(row.until.since(now))),
+        State::Answered => format!("answered by {}", row.by.as_deref().unwrap_or("somebody")),
+        State::Expired => "too late for an answer".into(),
+    };
+    format!("asked {asked} in session {session}; {how}")
+}
+
+fn what_to_do(rows: &[Row]) -> String {
+    let pending: Vec<&Row> = rows.iter().filter(|row| row.state == State::Pending).collect();
+    let Some(first) = pending.first() else { return "nothing waits for an answer".into() };
+    let id = ending(&first.id);
+    let mut text = if first.kind == "permission" {
+        format!("answer with: rooftree permissions allow {id}, or deny {id}")
+    } else {
+        format!("answer with: rooftree permissions answer {id} …")
+    };
+    if let Some(left) = pending.iter().find(|row| !row.is_awaited) {
+        text += &format!(
+            "\nnobody is at work on {0}: once it is answered, rooftree run -s {0} goes on",
+            short(&left.root)
+        );
+    }
+    text
+}

@@ -1,0 +1,241 @@
+//! The rules that decide: those people made, which can be added and removed, and those of settings.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use rooftree_protocol::{ErrorCode, Problem, Timestamp};
+use rooftree_runtime::{Clock, SystemClock, standing};
+use rooftree_store::{RuleKind, RuleRow, RuleScope, Store};
+use rooftree_tools::Rule;
+use serde::Serialize;
+
+use super::find;
+use crate::{
+    commands::sessions::find::{self as sessions, Among},
+    environment::Environment,
+    exit::Exit,
+    listing::{self, Format, Listed, Output},
+    output, rules, settings,
+    table::{Give, Table},
+    terminal::wording::short,
+    wording::{ago, place},
+};
+
+/// Options of `permissions rules`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Print a JSON array; the same as -o json
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What to do with rules.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make a rule
+    Add(Add),
+    /// Take a rule away
+    Rm {
+        /// The number the list shows
+        number: i64,
+    },
+}
+
+/// Options of `permissions rules add`.
+#[derive(Args, Debug)]
+struct Add {
+    /// For example Write, 'Write(src/**)' or 'Bash(git log *)'
+    #[arg(value_name = "RULE")]
+    rule: Rule,
+    /// It refuses instead of allowing
+    #[arg(long, conflicts_with = "ask")]
+    deny: bool,
+    /// It has a person asked instead of allowing
+    #[arg(long)]
+    ask: bool,
+    /// Where it holds
+    #[arg(long = "for", value_enum, default_value_t, value_name = "WHERE", conflicts_with = "session")]
+    place: Where,
+    /// It holds in this session only
+    #[arg(short, long, value_name = "ID|NAME")]
+    session: Option<String>,
+}
+
+/// Where a rule holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Where {
+    /// In the project around the working directory
+    #[default]
+    Project,
+    /// Everywhere
+    Always,
+}
+
+impl Where {
+    /// The place for a rule that is made here.
+    pub fn scope(self, environment: &Environment) -> RuleScope {
+        match self {
+            Self::Project => RuleScope::Project(standing::project(&environment.cwd)),
+            Self::Always => RuleScope::Always,
+        }
+    }
+}
+
+/// A rule as it is listed.
+#[derive(Serialize)]
+struct Row {
+    /// Rules of settings have none: they are changed in their file.
+    number: Option<i64>,
+    kind: RuleKind,
+    rule: String,
+    /// Where it holds; the file for rules of settings.
+    scope: Option<RuleScope>,
+    file: Option<PathBuf>,
+    by: Option<String>,
+    at: Option<Timestamp>,
+}
+
+impl Listed for Row {
+    fn id(&self) -> String {
+        self.number.map_or_else(|| self.rule.clone(), |number| number.to_string())
+    }
+}
+
+/// Does it.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    match arguments.action {
+        Some(Action::Add(add)) => self::add(add, environment).await,
+        Some(Action::Rm { number }) => remove(number, environment).await,
+        None => {
+            let format = if arguments.json { Format::Json } else { arguments.output.format };
+            list(format, environment).await
+        }
+    }
+}
+
+async fn list(format: Format, environment: &Environment) -> Result<Exit, Problem> {
+    let mut rows: Vec<Row> = Vec::new();
+    if let Some(store) = find::readable(environment)? {
+        let (_, made) = store.rules().await.map_err(|error| error.problem())?;
+        rows.extend(made.into_iter().map(made_row));
+    }
+    for (file, settings) in settings::sources(environment)? {
+        let kinds = [
+            (RuleKind::Deny, settings.deny),
+            (RuleKind::Ask, settings.ask),
+            (RuleKind::Allow, settings.allow),
+        ];
+        for (kind, rules) in kinds {
+            rows.extend(rules.iter().map(|rule| written_row(kind, rule, &file)));
+        }
+    }
+    listing::print(&rows, format, listing::look(environment), table)?;
+    if rows.is_empty() && format == Format::Table {
+        output::mention(environment, "no rules; rooftree permissions rules add makes one");
+    }
+    Ok(Exit::DONE)
+}
+
+fn made_row(row: RuleRow) -> Row {
+    let RuleRow { number, kind, rule, scope, by, at } = row;
+    Row { number: Some(number), kind, rule, scope: Some(scope), file: None, by: Some(by), at: Some(at) }
+}
+
+fn written_row(kind: RuleKind, rule: &Rule, file: &Path) -> Row {
+    let (rule, file) = (rule.to_string(), Some(file.to_owned()));
+    Row { number: None, kind, rule, scope: None, file, by: None, at: None }
+}
+
+fn table(rows: &[Row]) -> Table {
+    let now = SystemClock.now();
+    let mut table = Table::new([
+        ("NUMBER", Give::Stiff),
+        ("KIND", Give::Stiff),
+        ("RULE", Give::Soft),
+        ("WHERE", Give::Soft),
+        ("BY", Give::Spare),
+        ("MADE", Give::Spare),
+    ]);
+    for row in rows {
+        let file = row.file.as_deref().map(place);
+        table.row([
+            row.number.map(|number| number.to_string()).unwrap_or_default(),
+            word(row.kind).to_owned(),
+            row.rule.clone(),
+            row.scope.as_ref().map(holds).or(file).unwrap_or_default(),
+            row.by.clone().unwrap_or_default(),
+            row.at.map(|at| ago(now, at)).unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+/// What a rule does, in a word.
+pub fn word(kind: RuleKind) -> &'static str {
+    match kind {
+        RuleKind::Allow => "allow",
+        RuleKind::Ask => "ask",
+        RuleKind::Deny => "deny",
+    }
+}
+
+/// Where a rule holds, in words.
+pub fn holds(scope: &RuleScope) -> String {
+    match scope {
+        RuleScope::Session(session) => format!("session {}", short(session)),
+        RuleScope::Project(root) => place(root),
+        RuleScope::Always => "everywhere".into(),
+    }
+}
+
+async fn add(add: Add, environment: &Environment) -> Result<Exit, Problem> {
+    let [rule] = <[Rule; 1]>::try_from(rules::known(vec![add.rule]).map_err(typed)?)
+        .map_err(|_| Problem::new(ErrorCode::Internal, "one rule became several"))?;
+    let kind = match (add.deny, add.ask) {
+        (true, _) => RuleKind::Deny,
+        (_, true) => RuleKind::Ask,
+        _ => RuleKind::Allow,
+    };
+    let store = environment.store()?;
+    let scope = match &add.session {
+        Some(session) => {
+            RuleScope::Session(sessions::session(store.as_ref(), session, Among::Live).await?.id)
+        }
+        None => add.place.scope(environment),
+    };
+    let said = keep(store.as_ref(), kind, &rule, scope).await?;
+    output::mention(environment, &said);
+    Ok(Exit::DONE)
+}
+
+/// Saves a rule; says which.
+pub async fn keep(
+    store: &dyn Store,
+    kind: RuleKind,
+    rule: &Rule,
+    scope: RuleScope,
+) -> Result<String, Problem> {
+    let (by, at, holds) = (find::who(), SystemClock.now(), holds(&scope));
+    let row = RuleRow { number: 0, kind, rule: rule.to_string(), scope, by, at };
+    let number = store.put_rule(row).await.map_err(|error| error.problem())?;
+    Ok(format!("rule {number}: {} {rule} ({holds})", word(kind)))
+}
+
+async fn remove(number: i64, environment: &Environment) -> Result<Exit, Problem> {
+    let store = find::store(environment)?;
+    if store.remove_rule(number).await.map_err(|error| error.problem())? {
+        output::mention(environment, &format!("rule {number} is gone"));
+        return Ok(Exit::DONE);
+    }
+    Err(Problem::new(ErrorCode::TaskNotFound, format!("there is no rule {number}"))
+        .fix("rooftree permissions rules shows the numbers; rules of settings are changed in their file"))
+}
+
+fn typed(problem: Problem) -> Problem {
+    Problem { code: ErrorCode::InvalidArguments, ..problem }
+}

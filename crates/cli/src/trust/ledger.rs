@@ -1,0 +1,167 @@
+//! The file that remembers what was trusted: per folder the files with the hashes that were accepted.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use rooftree_protocol::{ErrorCode, Problem};
+use serde::{Deserialize, Serialize};
+
+use super::content::Content;
+
+/// Versions of a file that are remembered, so that going back to one asks nothing.
+const MOST_VERSIONS: usize = 20;
+
+/// All folders somebody was asked about.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Ledger {
+    #[serde(default)]
+    folders: BTreeMap<PathBuf, Entry>,
+    /// The fingerprint of what was refused.
+    #[serde(default)]
+    refused: BTreeMap<PathBuf, String>,
+}
+
+/// What is trusted in a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// Whatever lies there when it is looked at next: it was trusted before content counted.
+    Whatever,
+    /// These files with these hashes.
+    Trusted(BTreeMap<String, Vec<String>>),
+    /// Nothing.
+    Nothing,
+}
+
+impl Ledger {
+    /// Reads it. A file that cannot be read trusts nothing.
+    pub fn read(path: &Path) -> Self {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let mut ledger: Self = serde_json::from_str(&text).unwrap_or_default();
+        let old = fs::read_to_string(old(path)).unwrap_or_default();
+        for folder in old.lines().filter(|line| !line.is_empty()) {
+            ledger.folders.entry(PathBuf::from(folder)).or_insert(Entry::Whatever);
+        }
+        ledger
+    }
+
+    /// Writes it, all or nothing.
+    pub fn write(&self, path: &Path) -> Result<(), Problem> {
+        let draft = path.with_extension(format!("{}.draft", std::process::id()));
+        let write = || {
+            fs::create_dir_all(path.parent().unwrap_or(path))?;
+            fs::write(&draft, serde_json::to_string_pretty(self)?)?;
+            fs::rename(&draft, path)?;
+            match fs::remove_file(old(path)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
+        };
+        write().map_err(|error: std::io::Error| {
+            Problem::new(ErrorCode::InvalidConfig, format!("cannot write {}", path.display()))
+                .cause(error.to_string())
+        })
+    }
+
+    /// What is known about a folder; none if nobody was asked about it.
+    pub fn entry(&self, root: &Path) -> Option<&Entry> {
+        self.folders.get(root)
+    }
+
+    /// The folders of which something is trusted.
+    pub fn trusted(&self) -> Vec<PathBuf> {
+        let is_trusted = |entry: &Entry| *entry != Entry::Nothing;
+        self.folders.iter().filter(|(_, entry)| is_trusted(entry)).map(|(root, _)| root.clone()).collect()
+    }
+
+    /// Whether exactly this was refused.
+    pub fn has_refused(&self, root: &Path, content: &Content) -> bool {
+        self.refused.get(root).is_some_and(|fingerprint| *fingerprint == content.fingerprint())
+    }
+
+    /// Trusts this besides what was trusted.
+    pub fn trust(&mut self, root: &Path, content: &Content) {
+        let mut known = match self.folders.remove(root) {
+            Some(Entry::Trusted(known)) => known,
+            _ => BTreeMap::new(),
+        };
+        for (path, hash) in &content.acting {
+            let versions = known.entry(path.clone()).or_default();
+            versions.retain(|version| version != hash);
+            versions.push(hash.clone());
+            if versions.len() > MOST_VERSIONS {
+                versions.remove(0);
+            }
+        }
+        self.folders.insert(root.to_owned(), Entry::Trusted(known));
+        self.refused.remove(root);
+    }
+
+    /// Remembers that this is not wanted; what was trusted before stays so.
+    pub fn refuse(&mut self, root: &Path, content: &Content) {
+        self.folders.entry(root.to_owned()).or_insert(Entry::Nothing);
+        self.refused.insert(root.to_owned(), content.fingerprint());
+    }
+
+    /// Knows nothing about a folder any more.
+    pub fn forget(&mut self, root: &Path) {
+        self.folders.remove(root);
+        self.refused.remove(root);
+    }
+}
+
+/// Where folders were listed before content counted.
+fn old(path: &Path) -> PathBuf {
+    path.with_file_name("trusted-folders")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(hash: &str) -> Content {
+        Content { acting: [("a.md".to_owned(), hash.to_owned())].into(), text: Vec::new() }
+    }
+
+    #[test]
+    fn what_was_accepted_once_is_not_asked_about_again() {
+        let (mut ledger, root) = (Ledger::default(), Path::new("/p"));
+        ledger.trust(root, &content("one"));
+        ledger.trust(root, &content("two"));
+        let Some(Entry::Trusted(known)) = ledger.entry(root) else { panic!("it is trusted") };
+        assert!(content("one").changes_since(known).is_empty(), "going back to a branch asks nothing");
+        assert_eq!(content("three").changes_since(known).len(), 1);
+        ledger.refuse(root, &content("three"));
+        assert!(ledger.has_refused(root, &content("three")) && !ledger.has_refused(root, &content("four")));
+    }
+
+    #[test]
+    fn a_list_of_folders_becomes_a_ledger_and_goes_away() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("trusted-folders.json");
+        fs::write(old(&path), "/a\n/b\n").unwrap();
+        let mut ledger = Ledger::read(&path);
+        assert_eq!(ledger.entry(Path::new("/a")), Some(&Entry::Whatever));
+        ledger.trust(Path::new("/a"), &content("one"));
+        ledger.write(&path).unwrap();
+        assert!(!old(&path).exists());
+        let ledger = Ledger::read(&path);
+        assert!(matches!(ledger.entry(Path::new("/a")), Some(Entry::Trusted(_))));
+        assert_eq!(
+            ledger.entry(Path::new("/b")),
+            Some(&Entry::Whatever),
+            "it is pinned when it is next used"
+        );
+    }
+
+    #[test]
+    fn a_broken_file_trusts_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("trusted-folders.json");
+        fs::write(&path, "{\"folders\":").unwrap();
+        assert!(Ledger::read(&path).trusted().is_empty());
+    }
+}
