@@ -11,7 +11,8 @@ use std::{
 
 use futures::{FutureExt, future::BoxFuture};
 use rooftree_protocol::{
-    Command, Event, EventBody, ParentCall, PermissionId, RunId, SessionId,
+    Command, Event, EventBody, ParentCall, PermissionId, Question as AgentQuestion, QuestionId,
+    QuestionReply, RunId, SessionId,
     event::{RunEnd, ToolRecord},
 };
 use rooftree_runtime::{
@@ -72,6 +73,8 @@ pub struct SubagentStop {
 type Told<T> = Vec<Arc<dyn Fn(T) -> BoxFuture<'static, ()> + Send + Sync>>;
 type Approver = Arc<dyn Fn(Question) -> BoxFuture<'static, Decision> + Send + Sync>;
 
+type Answerer = Arc<dyn Fn(Vec<AgentQuestion>) -> BoxFuture<'static, QuestionReply> + Send + Sync>;
+
 /// Everything a program wants to be asked and told.
 #[derive(Clone, Default)]
 pub(crate) struct Listeners {
@@ -80,6 +83,9 @@ pub(crate) struct Listeners {
     pub(crate) subagent_start: Told<SubagentStart>,
     pub(crate) subagent_stop: Told<SubagentStop>,
     pub(crate) approver: Option<Approver>,
+    pub(crate) answerer: Option<Answerer>,
+    /// Whether nobody else can answer: what no closure is there for is refused at once.
+    pub(crate) is_alone: bool,
     pub(crate) hooks: Vec<Hook>,
 }
 
@@ -153,18 +159,44 @@ impl Listeners {
                 tell(&self.subagent_stop, SubagentStop { session, run, agent, end: end.clone() }).await;
             }
             (EventBody::PermissionRequested { .. }, _) => self.answer(event, handle),
+            (EventBody::QuestionRequested { id, questions, .. }, _) => {
+                self.reply(id.clone(), questions.clone(), handle);
+            }
             _ => {}
         }
     }
 
     /// Asks the program. Others wait for other answers meanwhile; a crash means no.
     fn answer(&self, event: &Event, handle: &Handle) {
-        let (Some(approver), Some(question)) = (self.approver.clone(), Question::of(event)) else { return };
+        let Some(question) = Question::of(event) else { return };
+        let alone: Approver = Arc::new(|_| Box::pin(async { Decision::deny("nobody can be asked") }));
+        let Some(approver) = self.approver.clone().or(self.is_alone.then_some(alone)) else { return };
         let (handle, session, permission) = (handle.clone(), question.session.clone(), question.id.clone());
         tokio::spawn(async move {
             let asked = AssertUnwindSafe(async { approver(question).await }).catch_unwind().await;
             let decision = asked.unwrap_or_else(|_| Decision::deny("whoever was asked crashed"));
             let _ = handle.send(Command::Permit { session, permission, answer: decision.answer() }).await;
+        });
+    }
+}
+
+impl Listeners {
+    /// Puts an agent's questions to the program; without somebody who answers they are declined.
+    fn reply(&self, question: QuestionId, questions: Vec<AgentQuestion>, handle: &Handle) {
+        let (handle, answerer) = (handle.clone(), self.answerer.clone());
+        if answerer.is_none() && !self.is_alone {
+            return;
+        }
+        tokio::spawn(async move {
+            let declined = |why: &str| QuestionReply::Declined { because: Some(why.to_owned()) };
+            let reply = match answerer {
+                None => declined("nobody answers questions here"),
+                Some(answerer) => {
+                    let asked = AssertUnwindSafe(async { answerer(questions).await }).catch_unwind().await;
+                    asked.unwrap_or_else(|_| declined("whoever was asked crashed"))
+                }
+            };
+            let _ = handle.send(Command::Reply { question, reply }).await;
         });
     }
 }
@@ -177,8 +209,15 @@ async fn tell<T: Clone>(listeners: &Told<T>, news: T) {
 }
 
 fn matters(body: &EventBody) -> bool {
-    use EventBody::{PermissionRequested, RunCompleted, RunStarted, ToolCompleted};
-    matches!(body, ToolCompleted(_) | RunStarted { .. } | RunCompleted(_) | PermissionRequested { .. })
+    use EventBody::{PermissionRequested, QuestionRequested, RunCompleted, RunStarted, ToolCompleted};
+    matches!(
+        body,
+        ToolCompleted(_)
+            | RunStarted { .. }
+            | RunCompleted(_)
+            | PermissionRequested { .. }
+            | QuestionRequested { .. }
+    )
 }
 
 fn note(open: &Open, event: &Event) {

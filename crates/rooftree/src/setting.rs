@@ -187,6 +187,20 @@ macro_rules! settings {
                 self
             }
 
+            /// Answers what agents ask with AskUser, which only the first agent of a chain has, and only
+            /// with this.
+            pub fn answer<F, Answering>(mut self, answerer: F) -> Self
+            where
+                F: Fn(Vec<$crate::protocol::Question>) -> Answering + Send + Sync + 'static,
+                Answering: Future<Output = $crate::protocol::QuestionReply> + Send + 'static,
+            {
+                let answerer = move |questions| -> ::futures::future::BoxFuture<'static, _> {
+                    Box::pin(answerer(questions))
+                };
+                self.setup.listeners.answerer = Some(::std::sync::Arc::new(answerer));
+                self
+            }
+
             /// Where time and randomness come from; for tests.
             pub fn clock(mut self, clock: ::std::sync::Arc<dyn $crate::Clock>) -> Self {
                 self.setup.clock = clock;

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use rooftree_protocol::{Confinement, ErrorCode, ModelChoice, PermissionMode, Problem, Scope};
 use rooftree_runtime::{
-    Asking, Clock, Definitions, Options, Secrets, SystemClock, delegation, memory::Shelves, workspace,
+    Asking, Clock, Definitions, Options, Secrets, SystemClock, delegation, memory::Shelves, people_tools,
+    workspace,
 };
 use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::{
@@ -106,7 +107,8 @@ impl Setup {
         let models = Arc::new(Models::new(std::mem::take(&mut self.added), &cwd, &self.clock));
         let entropy = self.clock.clone();
         let processes = Arc::new(Processes::new(move || entropy.entropy()));
-        let tools = with_tools(&processes, std::mem::take(&mut self.tools))?;
+        let tools =
+            with_tools(&processes, std::mem::take(&mut self.tools), self.listeners.answerer.is_some())?;
         let definitions = self.definitions(&models, &tools)?;
         let default_model = self.default_model(&models, &definitions)?;
         let fallbacks = self.fallbacks.iter().map(|name| models.resolve(name)).collect::<Result<_, _>>()?;
@@ -119,8 +121,10 @@ impl Setup {
         let workspaces = self.store.workspaces();
         let sandbox = self.store.confining(self.confinement.clone());
         let (store, place) = self.store.open()?;
+        self.listeners.is_alone = self.asking == Asking::Nobody;
         let (hooks, line) = self.listeners.connect();
-        let asking = if self.listeners.approver.is_some() { Asking::Client } else { self.asking };
+        let is_answered = self.listeners.approver.is_some() || self.listeners.answerer.is_some();
+        let asking = if is_answered { Asking::Client } else { self.asking };
         let naming = models.clone();
         let options = Options {
             store,
@@ -248,10 +252,13 @@ fn known_secrets() -> Secrets {
     Secrets::knowing(named.map(|(name, value)| (format!("value of {name}"), value)))
 }
 
-fn with_tools(processes: &Arc<Processes>, own: Vec<Arc<dyn Tool>>) -> Result<Toolset> {
+fn with_tools(processes: &Arc<Processes>, own: Vec<Arc<dyn Tool>>, can_answer: bool) -> Result<Toolset> {
     let service = Service::from_variables(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
     let builtin = builtin_with(processes.clone(), SemanticSearch::new(None), &Web::default(), service);
-    let mut tools = delegation::tools::added_to(&builtin);
+    let mut tools = people_tools::added_to(&delegation::tools::added_to(&builtin));
+    if !can_answer {
+        tools = people_tools::without_questions(&tools);
+    }
     for tool in own {
         let name = tool.spec().name.as_str();
         if let Found::Tool(other) = tools.find(name) {

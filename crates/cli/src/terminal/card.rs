@@ -477,13 +477,13 @@ pub mod tests {
             shown(&card, 1, 80),
             [
                 "? lead wants to run something (1 of 2) · demo/script",
-                "  Bash  rm x",
+                "  Bash  rm x\\u{1b}[2K",
                 "  in    ~/copy",
                 "  why   Bash may run anything and mode `ask` asks about that",
                 "",
                 "  y once   n no   f no, and say why",
                 "  s this session   p this project   a always   whatever matches",
-                "    Bash(rm x)",
+                "    Bash(rm x\\u{1b}[2K)",
             ]
         );
     }

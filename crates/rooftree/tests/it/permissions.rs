@@ -82,3 +82,40 @@ async fn a_question_is_read_from_the_events_and_answered_once() {
     assert_eq!(again.code(), ErrorCode::InvalidArguments);
     runtime.stop().await;
 }
+
+#[tokio::test]
+async fn the_program_answers_what_an_agent_asks() {
+    use rooftree::protocol::QuestionReply;
+    let entries = || {
+        let ask = call(
+            "AskUser",
+            json!({"question": "Which colour?", "header": "colour", "options": ["red", "blue"]}),
+        );
+        [say("").calls([ask]), say("{{ results[0].text }}")]
+    };
+    let place = tempfile::tempdir().unwrap();
+    let query = scripted("AskUser", entries()).cwd(place.path()).answer(|questions| async move {
+        let answers = questions.into_iter().map(|question| {
+            let last = question.choices.last().map(|choice| choice.label.clone());
+            (question.name, last.into_iter().collect())
+        });
+        QuestionReply::Answered { answers: answers.collect() }
+    });
+    assert_eq!(query.await.unwrap().text, "Which colour?\n→ blue");
+    let alone = scripted("AskUser", entries()).cwd(place.path()).await.unwrap();
+    assert!(
+        alone.text.contains("tool_not_"),
+        "without anybody to answer there is no such tool: {}",
+        alone.text
+    );
+}
+
+#[tokio::test]
+async fn whoever_only_answers_questions_permits_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let query = scripted("Write", entries())
+        .cwd(place.path())
+        .answer(|_| async move { rooftree::protocol::QuestionReply::Declined { because: None } });
+    assert!(query.await.unwrap().text.contains("nobody can be asked"));
+    assert!(!place.path().join("note.txt").exists());
+}

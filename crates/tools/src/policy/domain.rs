@@ -25,8 +25,11 @@ fn is_host_of(host: &str, domain: &str) -> bool {
     }
 }
 
-/// The host of an address, in small letters.
+/// The host of an address, in small letters. A tool that has read the address already says `domain:HOST`.
 fn host(url: &str) -> Option<String> {
+    if let Some(host) = url.strip_prefix("domain:") {
+        return Some(host.trim_end_matches('.').to_ascii_lowercase()).filter(|host| !host.is_empty());
+    }
     let (scheme, rest) = url.trim().split_once("://")?;
     if !matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") {
         return None;

@@ -43,8 +43,9 @@ fn files(root: &Path) -> Vec<PathBuf> {
             let path = entry.path();
             let is_generated =
                 entry.file_name().to_str().is_some_and(|name| name == "target" || name.starts_with('.'));
-            // It says how secrets are made.
-            let is_template = entry.file_name() == "secret_shapes.txt";
+            // One says how secrets are made, the other has addresses with passwords in them.
+            let name = entry.file_name();
+            let is_template = name == "secret_shapes.txt" || name == "urls.txt";
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && !is_generated => open.push(path),
                 Ok(kind) if kind.is_file() && !is_template => found.push(path),
