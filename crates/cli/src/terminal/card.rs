@@ -195,11 +195,10 @@ impl Card {
     }
 
     fn detail_lines(&self, columns: usize) -> Vec<Line> {
-        // The detail of a command is the command.
-        if self.detail.trim() == self.title.trim() {
-            return Vec::new();
-        }
-        let detail = clean(&self.detail);
+        // The detail of a command begins with the command, which stands above.
+        let detail = self.detail.trim_start().strip_prefix(self.title.trim());
+        let detail = detail.filter(|rest| rest.is_empty() || rest.starts_with('\n')).unwrap_or(&self.detail);
+        let detail = clean(detail.trim_matches('\n'));
         let all: Vec<&str> = detail.lines().collect();
         // A line of a command that is not shown would be permitted unseen.
         let is_short = self.is_whole || self.effect != Effect::LocalMutation;
