@@ -89,6 +89,8 @@ fn a_full_disk_is_said_clearly_and_costs_nothing_that_was_accepted() {
     let ballast = disk.path().join("ballast");
     let scene = Scene::with_home(TempDir::new().unwrap(), disk.path().join("home"), &QUICK);
     scene.write_script(&script_taking_room(&format!("cat /dev/zero > {}", ballast.display())));
+    // Confined, the command could not reach the disk that it is to fill.
+    fs::write(scene.home().join("config.toml"), "[sandbox]\nmode = 'off'\n").unwrap();
     poster::post(&scene, "poster", 1..=3, &[]);
     let ending = Worker::start(&scene, &[]).finish();
     assert_says_full(&ending);
