@@ -6,6 +6,7 @@ pub mod delegation;
 mod deltas;
 mod journal;
 mod list;
+mod policy;
 mod posts;
 mod search;
 mod search_index;
@@ -34,6 +35,7 @@ const GROUPS: &[(&str, Measure)] = &[
     ("search", search::measure),
     ("search index", search_index::measure),
     ("shell", shell::measure),
+    ("policy", policy::measure),
     ("definitions", definitions::measure),
 ];
 
