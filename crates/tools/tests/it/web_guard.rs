@@ -211,3 +211,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn fuzz_the_url_guard() {
+    const WORDS: [&str; 12] = [
+        "http://",
+        "https://",
+        "127.0.0.1",
+        "0x7f.1",
+        "[::1]",
+        "@",
+        "%00",
+        "localhost",
+        "169.254.169.254",
+        "xn--",
+        "\u{3002}",
+        "\u{ff0e}",
+    ];
+    let corpus = include_str!("../corpora/urls.txt");
+    let seeds: Vec<&[u8]> =
+        corpus.lines().filter_map(|line| Some(line.split_once('\t')?.1.as_bytes())).collect();
+    rooftree_testkit::fuzz::run(&seeds, &WORDS, |input| {
+        passes(input);
+    });
+}
