@@ -57,12 +57,19 @@ async fn shell(request: &mut Spawn) -> Result<Process, Error> {
     }
 }
 
-/// Nobody is there to page, or to type a password.
+/// Nobody is there to page, or to type a password. Git runs what the settings of a repository name, even
+/// when it only looks; what can be taken from it without changing what it says is.
 fn environment() -> Environment {
     Environment::default()
         .with("PAGER", "cat")
         .with("GIT_PAGER", "cat")
         .with("GIT_TERMINAL_PROMPT", "0")
+        .with("GIT_OPTIONAL_LOCKS", "0")
+        .with("GIT_CONFIG_COUNT", "2")
+        .with("GIT_CONFIG_KEY_0", "core.fsmonitor")
+        .with("GIT_CONFIG_VALUE_0", "false")
+        .with("GIT_CONFIG_KEY_1", "safe.bareRepository")
+        .with("GIT_CONFIG_VALUE_1", "explicit")
         .with("TERM", "dumb")
 }
 

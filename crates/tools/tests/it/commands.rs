@@ -89,3 +89,11 @@ async fn a_working_directory_that_is_gone_is_named() {
     desk.context.cwd = desk.path("gone").into();
     assert!(desk.failed("Bash", json!({"command": "ls"})).await.contains("gone"));
 }
+
+#[tokio::test]
+async fn looking_at_a_repository_does_not_run_what_its_settings_name() {
+    let desk = Desk::new();
+    let hostile = "git init -q . && git config core.fsmonitor 'touch ran; echo' && git status --short; ls";
+    let listed = desk.done("Bash", json!({"command": hostile})).await;
+    assert!(!listed.contains("ran"), "{listed}");
+}
