@@ -192,11 +192,22 @@ impl Settings {
         self.environment.only_listed |= project.environment.only_listed;
         self.ask.extend(project.ask);
         self.deny.extend(project.deny);
-        self.model = project.model.or(self.model);
-        if !project.fallbacks.is_empty() {
-            self.fallbacks = project.fallbacks;
+        let is_script = |name: &String| name.starts_with("scripted/");
+        let named = project.model.iter().chain(&project.fallbacks).chain(project.aliases.values());
+        if named.clone().any(is_script) || project.aliases.keys().any(|name| name.contains('/')) {
+            // A script is a program in all but name, and a name with a provider in it means that provider.
+            self.remarks.push(format!(
+                "models in {here} that are scripts, or other names for real ones, are ignored: name them with -m"
+            ));
         }
-        self.aliases.extend(project.aliases);
+        self.model = project.model.filter(|name| !is_script(name)).or(self.model);
+        let fallbacks: Vec<String> = project.fallbacks.into_iter().filter(|name| !is_script(name)).collect();
+        let aliases = project.aliases.into_iter();
+        let aliases = aliases.filter(|(name, means)| !is_script(means) && !name.contains('/'));
+        if !fallbacks.is_empty() {
+            self.fallbacks = fallbacks;
+        }
+        self.aliases.extend(aliases);
         self.max_turns = smaller(self.max_turns, project.max_turns);
         self.timeout = smaller(self.timeout, project.timeout);
         self.max_cost = [self.max_cost, project.max_cost].into_iter().flatten().reduce(f64::min);
@@ -255,7 +266,8 @@ mod tests {
         let user =
             settings("[permission]\nmode = 'accept-edits'\nallow = ['Bash(ls)']\n[limits]\nmax_turns = 10");
         let project = settings(
-            "model = 'scripted/x.toml'\n[permission]\nmode = 'bypass'\nallow = ['Bash']\ndeny = ['Write']\n\
+            "model = 'vendor/x'\nfallbacks = ['scripted/y']\n[aliases]\n'vendor/x' = 'scripted/z'\n\
+             [permission]\nmode = 'bypass'\nallow = ['Bash']\ndeny = ['Write']\n\
              [limits]\nmax_turns = 99\ntimeout = '1m'\n\
              [search]\nembeddings = 'a/b'\nurl = 'http://x.test'\n\
              [web]\nallow_private = ['localhost']\n\
@@ -267,12 +279,13 @@ mod tests {
         assert_eq!(both.allow, [Rule::parse("Bash(ls)").unwrap()]);
         assert_eq!(both.deny, [Rule::parse("Write").unwrap()]);
         assert_eq!((both.max_turns, both.timeout), (Some(10), Some(Duration::from_secs(60))));
-        assert_eq!(both.model.unwrap(), "scripted/x.toml");
+        assert_eq!(both.model.unwrap(), "vendor/x");
+        assert!(both.fallbacks.is_empty() && both.aliases.is_empty(), "a script is a program");
         assert!(both.external.is_empty());
         assert_eq!(both.embeddings, None);
         assert_eq!(both.web, WebSettings::default());
         assert_eq!(both.environment, EnvironmentSettings { keep: Vec::new(), only_listed: true });
-        assert_eq!(both.remarks.len(), 7);
+        assert_eq!(both.remarks.len(), 8);
     }
 
     #[test]

@@ -35,6 +35,15 @@ impl Confining {
         Self { confinement, ..Self::default() }
     }
 
+    /// Whether a path is in a directory of our own, where what is written decides what happens later. Whoever
+    /// works in such a directory may change what is in that one.
+    pub fn guards(&self, path: &Path, cwd: &Path) -> bool {
+        let is_own = |directory: &PathBuf| {
+            path.starts_with(directory) && !(cwd.starts_with(directory) && path.starts_with(cwd))
+        };
+        self.private.iter().any(is_own)
+    }
+
     /// The sandbox for a program of a session; none if it is not to be confined. Makes the session's `/tmp`.
     pub fn sandbox(&self, session: &SessionId, cwd: &Path) -> Option<Sandbox> {
         let Confinement { mode, network, writable, readable } = &self.confinement;

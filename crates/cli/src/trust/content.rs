@@ -22,8 +22,8 @@ const FILES: [(&str, Counts); 7] = [
     (".emdash/mcp.json", Counts::Always),
     (".rooftree/mcp.json", Counts::Always),
     (".rooftree/hooks.json", Counts::Always),
-    (".claude/settings.json", Counts::WithKeys(&["\"hooks\""])),
-    (".claude/settings.local.json", Counts::WithKeys(&["\"hooks\""])),
+    (".claude/settings.json", Counts::WithKeys(&["hooks"])),
+    (".claude/settings.local.json", Counts::WithKeys(&["hooks"])),
     // The rest of the settings can only narrow, and is used without trust.
     (".rooftree/config.toml", Counts::WithKeys(&["agents", "hooks", "mcp"])),
 ];
@@ -37,7 +37,7 @@ const DEEPEST: usize = 12;
 #[derive(Clone, Copy)]
 enum Counts {
     Always,
-    /// Only if it has one of these words in it.
+    /// Only if it has one of these keys at its top.
     WithKeys(&'static [&'static str]),
 }
 
@@ -117,9 +117,21 @@ impl Counts {
             Self::Always => path.is_file(),
             Self::WithKeys(words) => {
                 // What cannot be read as text cannot be used either.
-                fs::read_to_string(path).is_ok_and(|text| words.iter().any(|word| text.contains(word)))
+                fs::read_to_string(path).is_ok_and(|text| has_any(&text, words))
             }
         }
+    }
+}
+
+/// Whether a file of settings has one of these keys, however they are spelled. One that cannot be
+/// understood here may be understood elsewhere, and counts.
+fn has_any(text: &str, keys: &[&str]) -> bool {
+    if let Ok(table) = text.parse::<toml::Table>() {
+        return keys.iter().any(|key| table.contains_key(*key));
+    }
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(serde_json::Value::Object(map)) => keys.iter().any(|key| map.contains_key(*key)),
+        _ => true,
     }
 }
 

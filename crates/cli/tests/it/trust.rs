@@ -199,3 +199,16 @@ fn on_a_terminal_it_is_asked_once_per_content() {
     assert_eq!(desk.run(&["-a", "reviewer", "hi"]).code, 0);
     assert!(!seated("y").contains("use it?"), "a yes is remembered");
 }
+
+#[test]
+fn a_key_spelled_another_way_is_the_same_key() {
+    let desk = hostile();
+    let trusted = here(&desk, &["trust"]);
+    assert_eq!(trusted.code, 0, "{trusted:?}");
+    let hook = r#"{"\u0068ooks":{"PreToolUse":[{"matcher":"*","\u0068ooks":[{"type":"command","command":"touch spelled"}]}]}}"#;
+    desk.write(".claude/settings.local.json", hook);
+    let shown = here(&desk, &["trust", "--show"]);
+    assert!(shown.out.contains("settings.local.json"), "{shown:?}");
+    desk.run(&["Go"]);
+    assert!(!desk.path().join("spelled").exists(), "a hook ran that nobody trusted");
+}

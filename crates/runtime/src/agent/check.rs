@@ -3,7 +3,7 @@
 //! Invariant: this is the only place where that is decided. Order: scope, hooks, policy; whatever
 //! comes later can refuse what came earlier, never the other way round.
 
-use rooftree_protocol::{ErrorCode, Outcome, ToolCall, event::ToolRecord};
+use rooftree_protocol::{Effect, ErrorCode, Outcome, ToolCall, event::ToolRecord};
 use rooftree_tools::{Judged, Verdict, toolset::Found};
 use serde_json::Value;
 
@@ -53,6 +53,12 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
     };
     // Links are followed here, once: what is judged is what the tool opens.
     let reach = agent.policy.reach(&about);
+    let own = &agent.world.options.sandbox;
+    let is_own = reach.pinned().is_some_and(|place| own.guards(&place.real, &place.home));
+    if effect != Effect::ReadOnly && is_own {
+        let words = "[denied] it is where this program keeps its settings and its memory; people change that";
+        return refused(Outcome::Denied, words.into());
+    }
     let verdict = match tool.wants(&input) {
         Some(rule) => effective::wanted(&agent.policy, &rule),
         None => agent.policy.judge_at(&about, reach.pinned()),

@@ -122,27 +122,18 @@ impl Git {
     }
 
     /// Runs it once. An error means that there is no git.
+    ///
+    /// Invariant: it runs no program that the settings of the repository name. Those may be the work of a
+    /// command that an agent ran, and that was confined while this is not.
     pub async fn start(self) -> Result<Answer, rooftree_process::Error> {
-        let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]).map(OsString::from);
-        let spawn = Spawn {
-            program: "git".into(),
-            args: settings.chain(self.arguments).collect(),
-            cwd: self.directory,
-            environment: environment(self.index.as_deref()),
-            input: self.input,
-            sandbox: None,
-        };
-        let mut program = spawn_streamed(spawn).await?;
-        let mut output = Vec::new();
-        while let Some(bytes) = program.read().await {
-            output.extend(bytes);
-        }
-        let finished = program.finish(PATIENCE).await;
-        let code = match finished.ending {
-            Ending::Exited(code) => Some(code),
-            _ => None,
-        };
-        Ok(Answer { code, output, errors: finished.output.text() })
+        let naming = ["config", "--null", "--name-only", "--get-regexp", NAMING].map(OsString::from);
+        let named = run(&self.directory, naming.to_vec(), None, Input::Nothing).await?;
+        let named = String::from_utf8_lossy(&named.output).into_owned();
+        let emptied = named.split('\0').filter(|name| !name.is_empty()).map(|name| format!("{name}="));
+        let settings = SETTINGS.iter().map(|setting| (*setting).to_owned()).chain(emptied);
+        let settings = settings.flat_map(|setting| ["-c".into(), OsString::from(setting)]);
+        let arguments = settings.chain(self.arguments).collect();
+        run(&self.directory, arguments, self.index.as_deref(), self.input).await
     }
 
     /// The command's first words, for messages.
@@ -150,6 +141,36 @@ impl Git {
         let words = self.arguments.iter().take(2).map(|word| word.to_string_lossy());
         words.collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Settings that name programs which git runs for files and merges.
+const NAMING: &str = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$";
+
+async fn run(
+    directory: &Path,
+    arguments: Vec<OsString>,
+    index: Option<&Path>,
+    input: Input,
+) -> Result<Answer, rooftree_process::Error> {
+    let spawn = Spawn {
+        program: "git".into(),
+        args: arguments,
+        cwd: directory.to_owned(),
+        environment: environment(index),
+        input,
+        sandbox: None,
+    };
+    let mut program = spawn_streamed(spawn).await?;
+    let mut output = Vec::new();
+    while let Some(bytes) = program.read().await {
+        output.extend(bytes);
+    }
+    let finished = program.finish(PATIENCE).await;
+    let code = match finished.ending {
+        Ending::Exited(code) => Some(code),
+        _ => None,
+    };
+    Ok(Answer { code, output, errors: finished.output.text() })
 }
 
 /// Whether the error says that the program is not there.

@@ -115,8 +115,9 @@ impl Word {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => shape.push_str(text),
-                // What follows a brace may come in any order, or not at all.
-                Piece::Pattern('{') => return shape + "*",
+                // What follows a brace may come in any order, or not at all; what follows a bracket may be
+                // a part of it.
+                Piece::Pattern('{' | '[') => return shape + "*",
                 Piece::Pattern(_) | Piece::Value { .. } => shape.push('*'),
             }
         }

@@ -83,3 +83,20 @@ fn a_wish_nobody_understands_is_refused_with_what_there_is() {
         assert!(done.code == 2 && done.err.contains(words), "{done:?}");
     }
 }
+
+#[test]
+fn no_file_tool_changes_what_this_program_obeys() {
+    let desk = Desk::new("");
+    let target = desk.house.path().join("hooks.json");
+    let script = format!(
+        "[[reply]]\n[[reply.call]]\ntool = \"Write\"\ninput = {{ file_path = \"{}\", content = \"{{}}\" }}\n\
+         [[reply]]\ntext = \"\"\"{{{{ results[0].text }}}}\"\"\"",
+        target.display()
+    );
+    desk.rewrite(&script);
+    for mode in ["auto", "bypass"] {
+        let said = desk.run(&["--permission-mode", mode, "Go"]).out;
+        assert!(said.contains("people change that"), "{mode}: {said}");
+        assert!(!target.exists(), "{mode}");
+    }
+}

@@ -3,15 +3,18 @@
 use std::path::PathBuf;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ErrorCode, Repeat, ToolKind, ToolSpec};
+use rooftree_protocol::{Effect, ErrorCode, PermissionMode, Repeat, ToolKind, ToolSpec};
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput,
+    Judged, Policy, Tool, ToolContext, ToolOutput, Verdict,
     arguments::{self, Argument, Kind, text},
 };
 use serde_json::Value;
 
 use super::{caller, in_trouble, workspace_of};
-use crate::workspace::{self, Applied, Strategy};
+use crate::{
+    caller::Caller,
+    workspace::{self, Applied, Strategy, Workspace},
+};
 
 const DESCRIPTION: &str = "Bring what a task changed in its own working copy into your working directory, merged with \
 what is there.";
@@ -77,14 +80,17 @@ impl Tool for ApplyWorkspace {
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
             let id = text(&input, "task_id");
-            let copy = match caller(&context) {
-                Ok(caller) => workspace_of(&caller, id).await,
-                Err(output) => Err(output),
+            let caller = match caller(&context) {
+                Ok(caller) => caller,
+                Err(output) => return *output,
             };
-            let copy = match copy {
+            let copy = match workspace_of(&caller, id).await {
                 Ok(copy) => copy,
                 Err(output) => return *output,
             };
+            if let Some(refusal) = refusal(&caller, &copy).await {
+                return refusal;
+            }
             let strategy =
                 if text(&input, "strategy") == "markers" { Strategy::Markers } else { Strategy::Refuse };
             match workspace::apply(&copy, strategy).await {
@@ -97,6 +103,33 @@ impl Tool for ApplyWorkspace {
             }
         })
     }
+}
+
+/// Bringing files in is writing them: what the one who brings them in may not write stays where it is.
+async fn refusal(caller: &Caller, copy: &Workspace) -> Option<ToolOutput> {
+    let changes = match workspace::changes(copy).await {
+        Ok(changes) => changes,
+        Err(problem) => return Some(in_trouble(&problem)),
+    };
+    // Whoever has to be asked about every change was asked about this call.
+    let mode = caller.policy.mode.max(PermissionMode::AcceptEdits);
+    let policy = Policy { mode, ..caller.policy.clone() };
+    let is_refused = |path: &&PathBuf| {
+        let subject = path.to_string_lossy();
+        let (effect, cwd) = (Effect::LocalMutation, copy.origin.as_path());
+        let written = Judged { tool: "Write", subject: Some(&subject), input: None, effect, cwd };
+        !matches!(policy.judge(&written), Verdict::Allow(_))
+    };
+    let paths = changes.files.iter().map(|file| &file.path);
+    let refused: Vec<String> = paths.filter(is_refused).map(|path| path.display().to_string()).collect();
+    if refused.is_empty() {
+        return None;
+    }
+    let words = format!(
+        "Nothing was applied: you may not write {}. The rest can be taken over by hand, or a person can apply it.",
+        refused.join(", ")
+    );
+    Some(ToolOutput::failed(ErrorCode::ToolDenied, words))
 }
 
 fn conflict(id: &str, strategy: Strategy, files: &[PathBuf], applied: &[PathBuf]) -> ToolOutput {

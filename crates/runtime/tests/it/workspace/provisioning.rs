@@ -212,3 +212,19 @@ async fn a_heap_of_untracked_files_and_a_place_inside_are_refused_with_a_reason(
     let problem = provision(&ground.top, "writer", "1", &place).await.unwrap_err();
     assert!(problem.message.contains("inside of the repository"), "{problem:?}");
 }
+
+#[tokio::test]
+async fn no_program_runs_that_the_settings_of_a_repository_name() {
+    let ground = Ground::with(&[("a.txt", "one\n")]);
+    let ran = ground.top.join("ran");
+    let filter = format!("touch '{}'; cat", ran.display());
+    for kind in ["clean", "smudge"] {
+        ground.git(&["config", &format!("filter.x.{kind}"), &filter]);
+    }
+    ground.write(".gitattributes", "* filter=x\n");
+    ground.write(".git/info/attributes", "* filter=x\n");
+    ground.write("a.txt", "two\n");
+    let copy = ground.copy("writer").await;
+    assert_eq!(read(&copy.root, "a.txt"), "two\n");
+    assert!(!ran.exists(), "a filter ran");
+}

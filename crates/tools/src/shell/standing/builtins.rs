@@ -31,13 +31,29 @@ pub(super) fn standing(call: &Call, name: &str) -> Standing {
     }
 }
 
+/// A computed word may be an operator too, `-v` among them. It is an operand only where the form leaves
+/// no choice: alone, after a written operator for one, or around a written operator for two.
 fn may_name_variable(words: &[Word]) -> bool {
-    let is_naming = |word: &Word| match word.literal() {
-        Some(text) => matches!(text.as_str(), "-v" | "-R"),
-        // A quoted value stays one operand; only one that splits may bring operators along.
-        None => word.may_split(),
+    const TWO: [&str; 16] =
+        ["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "=~", "-"];
+    let texts: Vec<Option<String>> = words.iter().map(Word::literal).collect();
+    let operands = match texts.split_last() {
+        Some((Some(last), rest)) if last == "]" => rest,
+        _ => texts.as_slice(),
     };
-    words.iter().any(is_naming)
+    if operands.iter().flatten().any(|text| matches!(text.as_str(), "-v" | "-R")) {
+        return true;
+    }
+    if words.iter().any(Word::may_split) {
+        return true;
+    }
+    match operands {
+        all if all.iter().all(Option::is_some) => false,
+        [_] => false,
+        [Some(operator), _] => !operator.starts_with(['-', '!']),
+        [_, Some(operator), _] => !TWO.contains(&operator.as_str()),
+        _ => true,
+    }
 }
 
 /// `read -r line`: into variables of the script's own.

@@ -66,6 +66,9 @@ pub(super) fn standing(call: &Call) -> Standing {
         "clone" if options.may_have(&["c", "u"]) => RUNS,
         command if is_in(LOOKING, command) => Standing::Looks,
         command if looks_by_arguments(command, &options) => Standing::Looks,
+        // What is on this machine brings hooks of its own along.
+        command @ ("push" | "fetch" | "pull" | "clone") if !is_elsewhere(command, &rest) => RUNS,
+        "remote" => RUNS,
         command if is_in(ACTING, command) => ACTS,
         // Also an alias of the user's, which may be a shell command.
         _ => RUNS,
@@ -80,6 +83,16 @@ fn without_message(command: &str, words: &[Word]) -> Vec<Word> {
         before.is_some_and(is_flag) && !word.may_split() && command == "commit"
     };
     before.zip(words).filter(|pair| !is_message(pair)).map(|(_, word)| word.clone()).collect()
+}
+
+/// Whether what is sent to or got from is on another machine, as far as it is said here: the remote that
+/// a clone has by itself, or an address.
+fn is_elsewhere(command: &str, words: &[Word]) -> bool {
+    let is_option = |word: &&Word| word.literal().is_some_and(|text| text.starts_with('-'));
+    let Some(place) = words.iter().find(|word| !is_option(word)) else { return command != "clone" };
+    let Some(place) = place.literal() else { return false };
+    let is_address = ["https://", "ssh://", "git@"].iter().any(|start| place.starts_with(start));
+    is_address || (command != "clone" && matches!(place.as_str(), "origin" | "upstream"))
 }
 
 fn is_in(table: &str, command: &str) -> bool {
