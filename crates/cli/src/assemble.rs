@@ -8,7 +8,10 @@ use rooftree_runtime::{
     memory::Shelves, people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
-use rooftree_tools::{Confining, Policy, Processes, Rule, SemanticSearch, Toolset, mcp::Servers};
+use rooftree_tools::{
+    Confining, Policy, Processes, Rule, SemanticSearch, Toolset,
+    mcp::{Servers, Setup},
+};
 
 use crate::{environment::Private, minds::Minds, scenario, secrets, settings::Settings, web::Online};
 
@@ -47,7 +50,7 @@ pub struct Plan {
     /// Where working copies of children are kept.
     pub workspaces: Place,
     /// The servers whose tools agents have.
-    pub servers: Servers,
+    pub servers: Setup,
     /// Who is asked before and after everything.
     pub hooks: Hooks,
     /// What must never be kept, told or passed on.
@@ -75,6 +78,7 @@ impl Plan {
             secrets,
         } = self;
         let sandbox = confining(&wishes, &settings, private);
+        let servers = Servers::new(Setup { confining: sandbox.clone(), ..servers });
         rooftree_process::inherit(secrets::inheritance(&secrets, &settings));
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
@@ -112,7 +116,7 @@ impl Plan {
 }
 
 /// How commands are confined: as was typed, as the settings say, where it works.
-fn confining(wishes: &Wishes, settings: &Settings, private: Private) -> Confining {
+pub fn confining(wishes: &Wishes, settings: &Settings, private: Private) -> Confining {
     let confinement = Confinement {
         mode: wishes.sandbox.or(settings.sandbox).unwrap_or_default(),
         network: wishes.network.or(settings.network).unwrap_or_default(),

@@ -44,6 +44,22 @@ impl Notice {
         Self { code: "mcp_failed", message, hint: Some(hint) }
     }
 
+    /// Programs that are to be confined and cannot be here.
+    pub(super) fn unconfined(reason: &str) -> Self {
+        let message = format!("MCP servers are not confined here: {reason}");
+        let hint =
+            "install bubblewrap (bwrap), see rooftree doctor; sandbox.mode = \"required\" refuses them";
+        Self { code: "mcp_unconfined", message, hint: Some(hint.to_owned()) }
+    }
+
+    /// A question of a server that belongs to nobody.
+    pub(super) fn unasked(server: &str) -> Self {
+        let message = format!(
+            "MCP server `{server}` wanted to ask something, and it cannot be told for which of its calls: declined"
+        );
+        Self { code: "mcp_unasked", message, hint: None }
+    }
+
     fn left_out(server: &str, what: &str) -> Self {
         Self { code: "mcp_left_out", message: format!("MCP server `{server}`: {what}"), hint: None }
     }
