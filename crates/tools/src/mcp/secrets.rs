@@ -61,6 +61,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn nor_what_the_person_got_by_logging_in() {
+        use std::os::unix::fs::OpenOptionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("mcp-tokens.json");
+        let mut open = std::fs::OpenOptions::new();
+        let mut written = open.create(true).write(true).mode(0o600).open(&file).unwrap();
+        let kept = r#"{"https://a.test/mcp": {"client_id": "us", "token_response":
+            {"access_token": "abc-access", "token_type": "bearer", "refresh_token": "abc-refresh"}}}"#;
+        std::io::Write::write_all(&mut written, kept.as_bytes()).unwrap();
+        let server = McpServer { url: Some("https://a.test/mcp".into()), ..McpServer::default() };
+        let said = Secrets::of(&server, Some(&file)).hidden_in("abc-access, abc-refresh for us".to_owned());
+        assert_eq!(said, "[access_token], [refresh_token] for us");
+    }
+
+    #[test]
     fn a_server_cannot_repeat_its_secrets() {
         let pairs = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

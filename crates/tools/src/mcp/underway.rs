@@ -89,14 +89,20 @@ impl Call {
 
     /// Resolves when the server has had so much time. While people are asked it does not pass.
     pub(super) async fn patience(&self, limit: Duration) {
-        let (mut asking, mut left) = (self.asking.subscribe(), limit);
-        loop {
-            let _ = asking.wait_for(|open| *open == 0).await;
-            let since = Instant::now();
-            tokio::select! {
-                () = tokio::time::sleep(left) => return,
-                _ = asking.wait_for(|open| *open > 0) => left = left.saturating_sub(since.elapsed()),
-            }
+        patience(self.asking.subscribe(), limit).await;
+    }
+}
+
+async fn patience(mut asking: watch::Receiver<usize>, limit: Duration) {
+    let mut left = limit;
+    loop {
+        if asking.wait_for(|open| *open == 0).await.is_err() {
+            return;
+        }
+        let since = Instant::now();
+        tokio::select! {
+            () = tokio::time::sleep(left) => return,
+            _ = asking.wait_for(|open| *open > 0) => left = left.saturating_sub(since.elapsed()),
         }
     }
 }
@@ -121,5 +127,21 @@ impl Drop for Working<'_> {
     fn drop(&mut self) {
         let mut calls = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
         calls.retain(|call| !Arc::ptr_eq(call, &self.call));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn time_does_not_pass_while_people_are_asked() {
+        let asking = watch::Sender::new(0);
+        let question = Asking::new(&asking);
+        let patience = patience(asking.subscribe(), Duration::ZERO);
+        tokio::pin!(patience);
+        assert!(futures::poll!(patience.as_mut()).is_pending(), "no time at all, and still it waits");
+        drop(question);
+        patience.await;
     }
 }
