@@ -73,7 +73,7 @@ impl Filling<'_> {
             Some("off") => {
                 let what = self.placed("`sandbox: off` of a server has no effect in a definition".to_owned());
                 let help = "set the server up in your own mcp.json, and name it here";
-                self.complaints.warning("W0105", Some(field.at), what, help);
+                self.complaints.warning("W0119", Some(field.at), what, help);
                 None
             }
             _ => {

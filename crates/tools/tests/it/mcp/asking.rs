@@ -72,7 +72,7 @@ async fn an_answer_that_does_not_fit_is_asked_for_again_and_not_for_ever() {
     let (person_, asked) = person(&[wrong, right]);
     let content = json!({"sure": true, "size": "l", "count": 9});
     assert_eq!(told(&stand, person_).await, json!({"action": "accept", "content": content}));
-    let asked = asked.lock().unwrap();
+    let asked = asked.lock().unwrap().clone();
     let labels = |at: usize| asked[at].choices.iter().map(|choice| choice.label.as_str()).collect::<Vec<_>>();
     assert_eq!(asked.len(), 8, "four questions, put twice");
     let at = |name: &str| asked.iter().position(|question| question.name == name).unwrap();
