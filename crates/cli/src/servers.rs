@@ -19,7 +19,7 @@ use rooftree_tools::{
 };
 
 use crate::{
-    assemble::{self, Wishes},
+    confining::confining,
     environment::{Environment, variable},
     settings::Settings,
     trust,
@@ -57,7 +57,7 @@ pub fn gather(
     typed: &[String],
 ) -> Result<Gathered, Problem> {
     let directory = places.root().unwrap_or(&environment.cwd).to_owned();
-    let confining = assemble::confining(&Wishes::default(), settings, environment.private());
+    let confining = confining(None, None, settings, environment.private());
     let mut gathered = Gathered { directory, confining, ..Gathered::default() };
     gathered.add(Found::of(&settings.servers, &variable), &environment.settings);
     gathered.file(&user_file(environment), Whose::Person);

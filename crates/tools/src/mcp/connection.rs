@@ -19,24 +19,23 @@ use rmcp::{
     },
     transport::{AuthError, IntoTransport, streamable_http_client::AuthRequiredError},
 };
-use rooftree_protocol::McpServer;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use super::{
     Error,
     client::{Client, Shared},
+    door::Door,
     frames::lines,
     hello::{newest, refusal},
     http::{self, Way},
     identity::{Reach, reach},
     program::Program,
-    remarks::Remarks,
     secrets::Secrets,
     underway::Call,
     untrusted::{COMPLAINT, cleaned},
 };
-use crate::{Confining, ToolContext};
+use crate::ToolContext;
 
 /// Tools of one server that are offered.
 pub(super) const MOST_TOOLS: usize = 512;
@@ -44,21 +43,6 @@ pub(super) const MOST_TOOLS: usize = 512;
 const MOST_PAGES: usize = 64;
 /// How long a server may take to list its tools.
 const LISTING: Duration = Duration::from_secs(30);
-
-/// All that is needed to open a connection.
-pub(super) struct Door<'a> {
-    pub(super) name: &'a str,
-    pub(super) server: &'a McpServer,
-    /// How programs are confined.
-    pub(super) confining: &'a Confining,
-    /// Where it is left what people should know.
-    pub(super) remarks: &'a Arc<Remarks>,
-    pub(super) crew: &'a TaskTracker,
-    /// How long it may take.
-    pub(super) patience: Duration,
-    /// Where tokens of servers are kept.
-    pub(super) tokens: Option<&'a std::path::Path>,
-}
 
 /// A server that has said hello.
 pub(super) struct Connection {

@@ -16,7 +16,7 @@ use super::{
     Error, Notice,
     bounded::{Bounded, Fault},
     confined,
-    connection::Door,
+    door::Door,
     untrusted::{COMPLAINT, cleaned},
 };
 

@@ -17,7 +17,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Error,
-    connection::{About, Connection, Door, Listed},
+    connection::{About, Connection, Listed},
+    door::Door,
     remarks::Remarks,
 };
 use crate::{Confining, ToolContext};
