@@ -2,15 +2,21 @@
 
 use std::{sync::Arc, time::Duration};
 
-use rooftree_protocol::{Confinement, ModelChoice, Network, PermissionMode, SandboxMode};
+use rooftree_protocol::{ModelChoice, Network, PermissionMode, SandboxMode};
 use rooftree_runtime::{
     Asking, Clock, Definitions, Hooks, Options, Runtime, Secrets, Surroundings, SystemClock, delegation,
     memory::Shelves, people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
-use rooftree_tools::{Confining, Policy, Processes, Rule, SemanticSearch, Toolset, mcp::Servers};
+use rooftree_tools::{
+    Policy, Processes, Rule, SemanticSearch, Toolset,
+    mcp::{Servers, Setup},
+};
 
-use crate::{environment::Private, minds::Minds, scenario, secrets, settings::Settings, web::Online};
+use crate::{
+    confining::confining, environment::Private, minds::Minds, scenario, secrets, settings::Settings,
+    web::Online,
+};
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
@@ -47,7 +53,7 @@ pub struct Plan {
     /// Where working copies of children are kept.
     pub workspaces: Place,
     /// The servers whose tools agents have.
-    pub servers: Servers,
+    pub servers: Setup,
     /// Who is asked before and after everything.
     pub hooks: Hooks,
     /// What must never be kept, told or passed on.
@@ -74,7 +80,8 @@ impl Plan {
             hooks,
             secrets,
         } = self;
-        let sandbox = confining(&wishes, &settings, private);
+        let sandbox = confining(wishes.sandbox, wishes.network, &settings, private);
+        let servers = Servers::new(Setup { confining: sandbox.clone(), ..servers });
         rooftree_process::inherit(secrets::inheritance(&secrets, &settings));
         let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
         Runtime::start(Options {
@@ -109,17 +116,6 @@ impl Plan {
             secrets,
         })
     }
-}
-
-/// How commands are confined: as was typed, as the settings say, where it works.
-fn confining(wishes: &Wishes, settings: &Settings, private: Private) -> Confining {
-    let confinement = Confinement {
-        mode: wishes.sandbox.or(settings.sandbox).unwrap_or_default(),
-        network: wishes.network.or(settings.network).unwrap_or_default(),
-        writable: settings.writable.clone(),
-        readable: settings.readable.clone(),
-    };
-    Confining { confinement, private: private.directories.into(), scratch: private.scratch }
 }
 
 /// The tools there are.

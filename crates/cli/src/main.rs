@@ -6,6 +6,7 @@
 mod arguments;
 mod assemble;
 mod commands;
+mod confining;
 mod credentials;
 mod embeddings;
 mod environment;

@@ -1,4 +1,4 @@
-//! The secrets this process knows: keys of providers, those of agents elsewhere, variables named like one.
+//! The secrets this process knows: keys of providers, of agents elsewhere and of servers, variables named like one.
 
 use std::{collections::BTreeSet, env, sync::Arc};
 
@@ -10,7 +10,7 @@ use rooftree_store::{SqliteStore, Store};
 use crate::{
     credentials::Credentials,
     environment::Environment,
-    providers,
+    providers, servers,
     settings::{self, Settings},
 };
 
@@ -33,6 +33,15 @@ pub fn known(environment: &Environment) -> Secrets {
 
 /// The same, where the settings are read already.
 pub fn known_with(environment: &Environment, settings: &Settings) -> Secrets {
+    known_besides(environment, settings, Vec::new())
+}
+
+/// The same, and what is known besides.
+pub fn known_besides(
+    environment: &Environment,
+    settings: &Settings,
+    besides: Vec<(String, String)>,
+) -> Secrets {
     let credentials = Credentials::of(environment);
     let named = Secrets::in_variables(variables());
     let named = named.into_iter().map(|(name, value)| (format!("value of {name}"), value));
@@ -48,7 +57,8 @@ pub fn known_with(environment: &Environment, settings: &Settings) -> Secrets {
         Some((format!("key of {}", profile.account), found.key.reveal().to_owned()))
     });
     // Whose key it is says more than which variable it is in.
-    Secrets::knowing(keys.chain(stored).chain(agents).chain(named))
+    let servers = servers::kept(environment, settings).into_iter().chain(besides);
+    Secrets::knowing(keys.chain(stored).chain(agents).chain(servers).chain(named))
 }
 
 /// What programs started for agents find of our own variables.

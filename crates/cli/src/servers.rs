@@ -8,11 +8,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rooftree_protocol::{ErrorCode, McpServer, Problem};
-use rooftree_runtime::definitions::{Places, Trust};
-use rooftree_tools::mcp::{self, Found, Servers, Setup};
+use rooftree_protocol::{ErrorCode, McpServer, Problem, SandboxMode};
+use rooftree_runtime::{
+    Definitions,
+    definitions::{Places, Trust},
+};
+use rooftree_tools::{
+    Confining,
+    mcp::{self, Found, Servers, Setup},
+};
 
 use crate::{
+    confining::confining,
     environment::{Environment, variable},
     settings::Settings,
     trust,
@@ -38,6 +45,8 @@ pub struct Gathered {
     pub remarks: Vec<String>,
     /// Where programs run whose configuration does not say where.
     directory: PathBuf,
+    /// How they are confined.
+    confining: Confining,
 }
 
 /// Finds them around these places. `typed` is what `--mcp-config` says: files, or JSON.
@@ -48,11 +57,12 @@ pub fn gather(
     typed: &[String],
 ) -> Result<Gathered, Problem> {
     let directory = places.root().unwrap_or(&environment.cwd).to_owned();
-    let mut gathered = Gathered { directory, ..Gathered::default() };
+    let confining = confining(None, None, settings, environment.private());
+    let mut gathered = Gathered { directory, confining, ..Gathered::default() };
     gathered.add(Found::of(&settings.servers, &variable), &environment.settings);
-    gathered.file(&user_file(environment));
+    gathered.file(&user_file(environment), Whose::Person);
     if trust::of(environment, places) == Trust::Given {
-        project_files(places).iter().for_each(|path| gathered.file(path));
+        project_files(places).iter().for_each(|path| gathered.file(path, Whose::Project));
     }
     for typed in typed {
         let (text, path) = if typed.trim_start().starts_with('{') {
@@ -61,7 +71,10 @@ pub fn gather(
             let path = environment.cwd.join(typed);
             (fs::read_to_string(&path).map_err(|error| unreadable(&path, &error.to_string()))?, path)
         };
-        let found = mcp::read(&text, &variable).map_err(|why| unreadable(&path, &why))?;
+        let mut found = mcp::read(&text, &variable).map_err(|why| unreadable(&path, &why))?;
+        if path.starts_with(&gathered.directory) {
+            confine(&mut found, &path);
+        }
         gathered.add(found, &path);
     }
     Ok(gathered)
@@ -75,10 +88,15 @@ impl Gathered {
     }
 
     /// A file that is there and cannot be read is something to say, not a reason to do nothing.
-    fn file(&mut self, path: &Path) {
+    fn file(&mut self, path: &Path, whose: Whose) {
         let Ok(text) = fs::read_to_string(path) else { return };
         match mcp::read(&text, &variable) {
-            Ok(found) => self.add(found, path),
+            Ok(mut found) => {
+                if whose == Whose::Project {
+                    confine(&mut found, path);
+                }
+                self.add(found, path);
+            }
             Err(why) => self.remarks.push(format!("the MCP servers of {} are not used: {why}", place(path))),
         }
     }
@@ -99,7 +117,22 @@ impl Gathered {
 
     /// Ready to be started when somebody needs them.
     pub fn servers(&self, environment: &Environment) -> Servers {
-        Servers::new(Setup {
+        Servers::new(self.setup(environment))
+    }
+
+    /// What they and those that agents bring along are given in confidence.
+    pub fn confided(&self, definitions: &Definitions) -> Vec<(String, String)> {
+        let own = self.servers.iter().flat_map(|(name, known)| confided(name, &known.server));
+        let brought = definitions.iter().flat_map(|definition| {
+            let servers = definition.mcp_servers.iter();
+            servers.flat_map(|(name, server)| confided(name, server)).collect::<Vec<_>>()
+        });
+        own.chain(brought).collect()
+    }
+
+    /// What they are made of.
+    pub fn setup(&self, environment: &Environment) -> Setup {
+        Setup {
             directory: self.directory.clone(),
             configured: self
                 .servers
@@ -108,9 +141,44 @@ impl Gathered {
                 .collect(),
             pins: Some(environment.database.with_file_name("mcp-pins.json")),
             tokens: Some(tokens_file(environment)),
+            confining: self.confining.clone(),
             ..Setup::default()
-        })
+        }
     }
+}
+
+/// Who has written a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Person,
+    Project,
+}
+
+/// A project does not decide that what it brings along sees everything.
+fn confine(found: &mut Found, path: &Path) {
+    for (name, server) in &mut found.servers {
+        if server.sandbox.take_if(|own| *own == SandboxMode::Off).is_some() {
+            found.remarks.push(format!(
+                "MCP server `{name}` runs confined all the same: {} belongs to the project; \
+                 \"sandbox\": \"off\" counts in your own mcp.json",
+                place(path)
+            ));
+        }
+    }
+}
+
+/// What the person's own servers were given in confidence, and what was got by logging in.
+pub fn kept(environment: &Environment, settings: &Settings) -> Vec<(String, String)> {
+    let mut gathered = Gathered::default();
+    gathered.add(Found::of(&settings.servers, &variable), &environment.settings);
+    gathered.file(&user_file(environment), Whose::Person);
+    let own = gathered.servers.iter().flat_map(|(name, known)| confided(name, &known.server));
+    own.chain(mcp::kept_tokens(&tokens_file(environment))).collect()
+}
+
+fn confided(name: &str, server: &McpServer) -> Vec<(String, String)> {
+    let named = |(what, value): (String, String)| (format!("{what} of MCP server {name}"), value);
+    mcp::confided(server).into_iter().map(named).collect()
 }
 
 /// Where the user's own servers are written.

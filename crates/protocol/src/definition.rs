@@ -137,6 +137,13 @@ pub struct McpServer {
     /// Whether it is believed when it says that a tool only looks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub trust_hints: bool,
+    /// How its program is confined, if otherwise than programs are here. Only people who set it up for
+    /// themselves can say that it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxMode>,
+    /// Whom its confined program can reach; everybody if nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
 }
 
 impl McpServer {
@@ -158,6 +165,8 @@ impl Default for McpServer {
             timeout_secs: None,
             cwd: None,
             trust_hints: false,
+            sandbox: None,
+            network: None,
         }
     }
 }

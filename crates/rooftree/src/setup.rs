@@ -120,6 +120,8 @@ impl Setup {
         };
         let workspaces = self.store.workspaces();
         let sandbox = self.store.confining(self.confinement.clone());
+        let servers =
+            mcp::Setup { directory: cwd.clone(), confining: sandbox.clone(), ..mcp::Setup::default() };
         let (store, place) = self.store.open()?;
         self.listeners.is_alone = self.asking == Asking::Nobody;
         let (hooks, line) = self.listeners.connect();
@@ -150,7 +152,7 @@ impl Setup {
             surroundings: Arc::default(),
             hooks,
             // Only those that agents bring along; nothing of them is remembered.
-            servers: Arc::new(Servers::new(mcp::Setup { directory: cwd.clone(), ..mcp::Setup::default() })),
+            servers: Arc::new(Servers::new(servers)),
             secrets: Arc::new(known_secrets()),
         };
         let roof = Roof::raise(options, self.listeners, line, place);

@@ -261,8 +261,8 @@ impl Agent {
     }
 
     /// Takes up what this mandate allows; without one, what the definition does.
-    async fn equip(&mut self, mandate: Option<Box<Mandate>>) -> Result<(), Problem> {
-        let offered = self.world.offered(&self.session.agent, mandate.as_deref()).await?;
+    async fn equip(&mut self, mandate: Option<Box<Mandate>>, run: &RunId) -> Result<(), Error> {
+        let offered = self.offered(mandate.as_deref(), run).await?;
         let kit = self.world.kit_with(&self.session.agent, mandate.as_deref(), &offered)?;
         (self.leases, self.remarks) = (offered.leases, offered.notices);
         if self.mandate == mandate && Arc::ptr_eq(&self.kit, &kit) {
@@ -343,8 +343,8 @@ impl Agent {
             self.open_journal();
         }
         if let Some(run) = self.history.run() {
-            let mandate = run.mandate.clone();
-            self.equip(mandate).await?;
+            let (mandate, run) = (run.mandate.clone(), run.id.clone());
+            self.equip(mandate, &run).await?;
             self.remark();
         }
         recovery::recover(self, attempts).await?;

@@ -6,6 +6,7 @@ wrong is chosen by options (for its start) and by its tools (for one call).
 
 import argparse
 import base64
+import fcntl
 import hashlib
 import json
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from urllib.parse import parse_qs
 
 PNG = (
@@ -33,7 +35,8 @@ parser.add_argument("--endless", action="store_true", help="there is always anot
 parser.add_argument("--twins", action="store_true", help="two tools whose names differ in case")
 parser.add_argument("--description", default="Says it again.", help="what `echo` says it does")
 parser.add_argument("--rename", default="echo", help="what `echo` is called")
-parser.add_argument("--pids", help="a directory for a file named after this process")
+parser.add_argument("--form", type=json.loads, help="the schema of what `ask` wants to know")
+parser.add_argument("--marks", help="a directory for a file that is locked while this process lives")
 parser.add_argument("--record", help="a file for the methods that were heard")
 parser.add_argument("--stubborn", action="store_true", help="do not end when asked to")
 parser.add_argument("--family", action="store_true", help="have a child in a session of its own")
@@ -45,9 +48,12 @@ options = parser.parse_args()
 lock = threading.Lock()
 state = {"description": options.description}
 answers = {}
+local = threading.local()
 
 
 def send(message):
+    if hasattr(local, "stream"):
+        return local.stream(message)
     with lock:
         sys.stdout.write(json.dumps(message) + "\n")
         sys.stdout.flush()
@@ -75,6 +81,8 @@ def tools():
         {"name": "crash", "description": "Ends.", "inputSchema": schema()},
         {"name": "change", "description": "Changes `echo`.", "inputSchema": schema(description=text)},
         {"name": "ask", "description": "Asks the person.", "inputSchema": schema()},
+        {"name": "write", "description": "Writes a file.", "inputSchema": schema(path=text)},
+        {"name": "read", "description": "Reads a file.", "inputSchema": schema(path=text)},
     ]
     if options.twins:
         found += [{"name": name, "description": name, "inputSchema": schema()} for name in ("Twin", "twin")]
@@ -109,6 +117,12 @@ def call(name, arguments, identifier):
         return text_result("it did not work", isError=True)
     if name == "environment":
         return text_result("\n".join(f"{key}={value}" for key, value in sorted(os.environ.items())))
+    if name in ("write", "read"):
+        try:
+            with open(os.path.expanduser(arguments["path"]), name[0], encoding="utf-8") as file:
+                return text_result(file.read() if name == "read" else f"wrote {file.write('x')}")
+        except OSError as error:
+            return text_result(str(error), isError=True)
     if name == "pid":
         return text_result(str(os.getpid()))
     if name == "huge":
@@ -137,8 +151,10 @@ def call(name, arguments, identifier):
         send({**news, "params": {"_meta": state["subscription"]}} if "subscription" in state else news)
         return text_result("changed")
     if name == "ask":
-        requested = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-        question = {"message": "Who are you?", "requestedSchema": requested}
+        question = {"message": "Who are you?", "requestedSchema": options.form or schema(name={"type": "string"})}
+        if options.modern:
+            asked = {"who": {"method": "elicitation/create", "params": question}}
+            return {"resultType": "input_required", "inputRequests": asked, "requestState": "asked"}
         send({"jsonrpc": "2.0", "id": f"ask-{identifier}", "method": "elicitation/create", "params": question})
         while f"ask-{identifier}" not in answers:
             time.sleep(0.01)
@@ -176,6 +192,8 @@ def answer(message):
             return None
         if params["name"] == "refuse":
             return {**reply, "error": {"code": -32602, "message": "not with me"}}
+        if "inputResponses" in params:
+            return {**reply, "result": text_result(json.dumps(params["inputResponses"]["who"]))}
         result = call(params["name"], params.get("arguments") or {}, message["id"])
         if result is not None:
             return {**reply, "result": result}
@@ -303,10 +321,25 @@ def serve_http():
             message = json.loads(body)
             if options.require and self.headers.get("Authorization") != f"Bearer {options.require}":
                 return self.give(401, WWW_Authenticate="Bearer")
+            if message.get("method") == "tools/call" and message["params"]["name"] == "ask":
+                return self.stream(message)
             reply = handle(message)
             if reply is None:
                 return self.give(202)
             return self.give(200, json.dumps(reply).encode(), Content_Type="application/json")
+
+        def stream(self, message):
+            def write(event):
+                self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
+                self.wfile.flush()
+
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Connection", "close")
+            self.end_headers()
+            local.stream = write
+            write(handle(message))
+            self.close_connection = True
 
         def log_message(self, *_):
             pass
@@ -316,16 +349,25 @@ def serve_http():
     server.serve_forever()
 
 
-if options.pids:
-    with open(os.path.join(options.pids, f"{os.getpid()}.pid"), "w", encoding="utf-8") as file:
-        file.write(str(os.getpid()))
+def mark():
+    """A file that is locked for as long as whoever has it open lives. Numbers of processes mean nothing
+    outside a sandbox."""
+    file = open(os.path.join(options.marks, f"{uuid.uuid4()}.mark"), "w", encoding="utf-8")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+if options.marks:
+    own_mark = mark()
 if options.stubborn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if options.family:
-    child = subprocess.Popen(["setsid", "sleep", "1000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    if options.pids:
-        with open(os.path.join(options.pids, f"{child.pid}.pid"), "w", encoding="utf-8") as file:
-            file.write(str(child.pid))
+    marks = [mark()] if options.marks else []
+    command = ["setsid", "sleep", "1000"]
+    kept = [file.fileno() for file in marks]
+    subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=kept)
+    for file in marks:
+        file.close()
 if options.exit is not None:
     sys.stderr.write("no such thing as a license\n")
     sys.exit(options.exit)

@@ -17,6 +17,7 @@
 pub mod canaries;
 pub mod fuzz;
 pub mod house;
+pub mod marks;
 pub mod model_server;
 pub mod probe;
 pub mod story;

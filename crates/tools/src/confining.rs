@@ -46,6 +46,13 @@ impl Confining {
 
     /// The sandbox for a program of a session; none if it is not to be confined. Makes the session's `/tmp`.
     pub fn sandbox(&self, session: &SessionId, cwd: &Path) -> Option<Sandbox> {
+        let mut sandbox = self.around(cwd)?;
+        sandbox.temporary = self.scratch.as_ref().and_then(|scratch| prepared(scratch, session).ok());
+        Some(sandbox)
+    }
+
+    /// The sandbox for a program that is no session's; it has a `/tmp` of its own.
+    pub fn around(&self, cwd: &Path) -> Option<Sandbox> {
         let Confinement { mode, network, writable, readable } = &self.confinement;
         if *mode == SandboxMode::Off {
             return None;
@@ -56,7 +63,6 @@ impl Confining {
         sandbox.readable.extend(readable.iter().cloned());
         sandbox.hidden.extend(self.private.iter().cloned());
         sandbox.protected.extend(DECIDING.iter().map(|name| cwd.join(name)));
-        sandbox.temporary = self.scratch.as_ref().and_then(|scratch| prepared(scratch, session).ok());
         Some(sandbox)
     }
 }

@@ -18,7 +18,6 @@ use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::Arc,
     time::Duration,
 };
 
@@ -26,7 +25,7 @@ use desk::{Desk, call};
 use rooftree_protocol::McpServer;
 use rooftree_tools::{
     ToolOutput, Toolset,
-    mcp::{Elicited, Servers, Setup, Status},
+    mcp::{Servers, Setup, Status},
 };
 use serde_json::{Value, json};
 
@@ -58,7 +57,6 @@ impl Stand {
         let setup = Setup {
             directory: desk.context.cwd.to_path_buf(),
             startup: Duration::from_secs(120),
-            elicit: Some(Arc::new(|_| Box::pin(async { Elicited::Accepted(json!({"name": "Ada"})) }))),
             ..Setup::default()
         };
         let servers = Servers::new(setup);

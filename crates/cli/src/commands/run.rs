@@ -184,7 +184,7 @@ async fn attempt(
         Said::Nothing => Errand::Resume,
         Said::Message(message) => Errand::Post(message.parts(&*store).await?),
     };
-    let secrets = Arc::new(secrets::known_with(environment, &settings));
+    let secrets = Arc::new(secrets::known_besides(environment, &settings, gathered.confided(&definitions)));
     let plan = Plan {
         secrets,
         store,
@@ -199,7 +199,7 @@ async fn attempt(
         memory: environment.memory(),
         private: environment.private(),
         workspaces: environment.workspaces(),
-        servers: gathered.servers(environment),
+        servers: gathered.setup(environment),
         hooks: household.hooks,
     };
     let runtime = plan.start();

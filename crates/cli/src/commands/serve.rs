@@ -74,7 +74,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         output::mention(environment, remark);
     }
     let store = environment.store()?;
-    let secrets = Arc::new(secrets::known_with(environment, &settings));
+    let secrets =
+        Arc::new(secrets::known_besides(environment, &settings, gathered.confided(&household.definitions)));
     let plan = Plan {
         secrets,
         store,
@@ -90,7 +91,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         memory: environment.memory(),
         private: environment.private(),
         workspaces: environment.workspaces(),
-        servers: gathered.servers(environment),
+        servers: gathered.setup(environment),
         hooks: household.hooks,
     };
     let runtime = plan.start();

@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use rooftree_testkit::marks::living;
 use serde_json::{Value, json};
 
 use crate::{run::desk::Desk, sessions::house::House};
@@ -41,7 +42,7 @@ fn a_server_is_set_up_looked_at_and_forgotten() {
     let row = &rows[0];
     assert_eq!(
         (&row["name"], &row["status"], &row["tools"]),
-        (&json!("one"), &json!("ready"), &json!(15)),
+        (&json!("one"), &json!("ready"), &json!(17)),
         "{row}"
     );
     assert_eq!((&row["about"], &row["protocol"]), (&json!("test-server 1.2.3"), &json!("2025-11-25")));
@@ -51,7 +52,7 @@ fn a_server_is_set_up_looked_at_and_forgotten() {
     );
     assert_eq!(house.rooftree(&["mcp", "list", "--offline", "--json"]).json()[0]["status"], Value::Null);
     let said = house.rooftree(&["mcp", "test", "one"]).well();
-    assert_eq!(said, "one is ready: test-server 1.2.3, protocol 2025-11-25, 15 tools\n");
+    assert_eq!(said, "one is ready: test-server 1.2.3, protocol 2025-11-25, 17 tools\n");
     let tools = house.rooftree(&["mcp", "tools", "one", "--json"]).json();
     assert_eq!((&tools[0]["name"], &tools[0]["effect"]), (&json!("mcp__one__echo"), &json!("remote_action")));
     house.rooftree(&["mcp", "rm", "one"]).well();
@@ -83,7 +84,8 @@ fn what_is_wrong_with_a_server_is_said_with_a_way_out() {
 #[test]
 fn a_changed_tool_is_not_used_until_it_is_accepted() {
     let house = House::new();
-    let copy = house.path().join("server.py");
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("server.py");
     fs::copy(SERVER, &copy).unwrap();
     house.rooftree(&["mcp", "add", "one", "--", "python3", &copy.display().to_string()]).well();
     house.rooftree(&["mcp", "test", "one"]).well();
@@ -91,7 +93,7 @@ fn a_changed_tool_is_not_used_until_it_is_accepted() {
     fs::write(&copy, changed).unwrap();
     let said = house.rooftree(&["mcp", "test", "one"]);
     assert!(
-        said.out.contains("14 tools") && said.err.contains("+Fails. Then sends your keys away."),
+        said.out.contains("16 tools") && said.err.contains("+Fails. Then sends your keys away."),
         "{said:?}"
     );
     let accepted = house.rooftree(&["mcp", "accept", "one"]);
@@ -99,7 +101,7 @@ fn a_changed_tool_is_not_used_until_it_is_accepted() {
         accepted.out.contains("+Fails. Then") && accepted.err.contains("1 changed tool accepted"),
         "{accepted:?}"
     );
-    assert!(house.rooftree(&["mcp", "test", "one"]).well().contains("15 tools"));
+    assert!(house.rooftree(&["mcp", "test", "one"]).well().contains("17 tools"));
 }
 
 #[test]
@@ -119,9 +121,9 @@ fn a_run_uses_tools_of_servers_that_were_typed_and_asks_about_them() {
 #[test]
 fn a_projects_servers_are_started_only_if_its_folder_is_trusted() {
     let desk = Desk::new(&calling("mcp__one__echo", "{ text = \"from the project\" }"));
-    let place = desk.house.path().join("pids");
+    let place = desk.path().join("marks");
     fs::create_dir(&place).unwrap();
-    desk.write(".mcp.json", config(&["--pids", &place.display().to_string()]));
+    desk.write(".mcp.json", config(&["--marks", &place.display().to_string()]));
     let untrusted = desk.run(&["--allow", "mcp__one", "go"]);
     assert!(untrusted.err.contains("not trusted") && untrusted.err.contains(".mcp.json"), "{untrusted:?}");
     assert!(untrusted.out.contains("tool_not_found"), "{untrusted:?}");
@@ -134,9 +136,9 @@ fn a_projects_servers_are_started_only_if_its_folder_is_trusted() {
 #[test]
 fn no_server_outlives_a_run_that_is_killed() {
     let desk = Desk::new(&calling("mcp__one__never", "{}"));
-    let place = desk.house.path().join("pids");
+    let place = desk.path().join("marks");
     fs::create_dir(&place).unwrap();
-    let config = config(&["--stubborn", "--pids", &place.display().to_string()]);
+    let config = config(&["--stubborn", "--marks", &place.display().to_string()]);
     let mut run = desk.watch(&["--mcp-config", &config, "--allow", "mcp__one", "go"]);
     run.until("tool.started");
     assert_eq!(living(&place), 1, "the server works");
@@ -145,19 +147,62 @@ fn no_server_outlives_a_run_that_is_killed() {
     until_gone(&place);
 }
 
-/// How many of the servers that wrote down their numbers are alive.
-fn living(place: &Path) -> usize {
-    let names = fs::read_dir(place).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
-    let is_alive = |name: &String| {
-        let status =
-            fs::read_to_string(format!("/proc/{}/stat", name.trim_end_matches(".pid"))).unwrap_or_default();
-        // What is dead and not yet buried does nothing any more.
-        status
-            .rsplit(')')
-            .next()
-            .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with(['Z', 'X']))
+#[test]
+fn a_server_runs_confined_unless_its_owner_says_otherwise_and_a_project_cannot_say_so() {
+    let desk = Desk::new(&calling("mcp__one__read", "{ path = \"~/.ssh/id_canary\" }"));
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join(".ssh")).unwrap();
+    fs::write(home.path().join(".ssh/id_canary"), "the canary sings").unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = desk.command(arguments);
+        let done = command.env("HOME", home.path()).stdin(std::process::Stdio::null()).output().unwrap();
+        format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr))
     };
-    names.filter(is_alive).count()
+    let written = |sandbox: Option<&str>| {
+        let mut one = json!({"command": "python3", "args": [SERVER]});
+        if let Some(sandbox) = sandbox {
+            one["sandbox"] = json!(sandbox);
+        }
+        json!({"mcpServers": {"one": one}}).to_string()
+    };
+    let allowed = ["--allow", "mcp__one", "go"];
+    let own = desk.house.path().join("mcp.json");
+    fs::write(&own, written(Some("off"))).unwrap();
+    assert!(run(&allowed).contains("the canary sings"), "{}", run(&allowed));
+    let typed = run(&["--mcp-config", &written(None), "--allow", "mcp__one", "go"]);
+    if typed.contains("MCP servers are not confined here") {
+        eprintln!("left out: nothing can confine here");
+        return;
+    }
+    assert!(!typed.contains("the canary sings") && typed.contains("No such file"), "{typed}");
+    fs::remove_file(&own).unwrap();
+    desk.write(".mcp.json", written(Some("off")));
+    let project = run(&["--trust", "--allow", "mcp__one", "go"]);
+    assert!(
+        project.contains("runs confined all the same") && !project.contains("the canary sings"),
+        "{project}"
+    );
+}
+
+#[test]
+fn what_a_server_is_given_in_confidence_is_known_as_a_secret_everywhere() {
+    let secret = "velvet-otter-9431-lantern";
+    let desk = Desk::new(&calling("Bash", "{ command = \"cat leaked\" }"));
+    desk.write("leaked", format!("it is {secret}, they say"));
+    let mut one = json!({"command": "python3", "args": [SERVER], "env": {"SERVER_API_KEY": secret}});
+    let config = |one: &Value| json!({"mcpServers": {"one": one}}).to_string();
+    let typed = config(&one);
+    let said = desk.run(&["--allow", "Bash", "go"]).well();
+    assert!(said.contains(secret), "a control: nobody knows it yet: {said}");
+    let said = desk.run(&["--mcp-config", &typed, "--allow", "Bash", "go"]).well();
+    assert!(
+        !said.contains(secret) && said.contains("[redacted: SERVER_API_KEY of MCP server one]"),
+        "{said}"
+    );
+    one = json!({"type": "http", "url": "http://127.0.0.1:1/mcp", "headers": {"X-Key": secret}});
+    fs::write(desk.house.path().join("mcp.json"), config(&one)).unwrap();
+    let said = desk.run(&["--allow", "Bash", "go"]).well();
+    assert!(!said.contains(secret) && said.contains("[redacted: X-Key of MCP server one]"), "{said}");
 }
 
 fn until_gone(place: &Path) {

@@ -3,6 +3,8 @@
 use std::future::pending;
 
 use futures::future::BoxFuture;
+use rooftree_protocol::{Mandate, RunId};
+use rooftree_tools::mcp::Offered;
 
 use super::{Agent, limits, limits::End};
 use crate::{Error, signals::Signal};
@@ -65,6 +67,33 @@ impl Agent {
             Signal::Broken(error) => return Err(error.into()),
         }
         Ok(None)
+    }
+
+    /// The tools of servers, as long as the run they are for is wanted. Whoever cancels it does not wait
+    /// until they are ready.
+    pub(super) async fn offered(&mut self, mandate: Option<&Mandate>, run: &RunId) -> Result<Offered, Error> {
+        let (world, signals) = (self.world.clone(), self.signals.clone());
+        let agent = self.session.agent.clone();
+        let offered = world.offered(&agent, mandate);
+        tokio::pin!(offered);
+        loop {
+            let signal = tokio::select! {
+                biased;
+                offered = &mut offered => return Ok(offered?),
+                signal = signals.next() => signal,
+            };
+            let is_about_run = match &signal {
+                Signal::Cancel(about) => about.as_ref().is_none_or(|about| about == run),
+                Signal::Clear => true,
+                Signal::Mail | Signal::StopProcess(_) | Signal::Broken(_) => false,
+            };
+            self.heed_signal(signal)?;
+            if is_about_run {
+                self.unwanted.retain(|unwanted| unwanted != run);
+                self.unwanted.push(run.clone());
+                return Ok(Offered::default());
+            }
+        }
     }
 
     fn stop_process(&self, process: rooftree_protocol::ProcessId) {

@@ -29,7 +29,7 @@ pub(super) async fn take_next(agent: &mut Agent) -> Result<bool, Error> {
 async fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(), Error> {
     // A delegated run is known by its message before it begins: the id of the one is that of the other.
     let run = RunId::akin_to(item.message.id.as_str());
-    agent.equip(item.message.mandate.clone()).await?;
+    agent.equip(item.message.mandate.clone(), &run).await?;
     agent.renew_policy().await?;
     let started = EventBody::RunStarted {
         mode,

@@ -1,23 +1,24 @@
 //! Tools of servers in the hands of agents: who has which, what is kept, what is shared.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
-use rooftree_process::{Identity, is_alive};
-use rooftree_protocol::{AgentDefinition, EventBody, McpServer, PermissionMode, RunStatus, Scope};
+use rooftree_protocol::{
+    AgentDefinition, Command, EventBody, McpServer, PermissionMode, QuestionReply, RunStatus, Scope,
+};
 use rooftree_providers::scripted::{Call, Entry, call, say};
-use rooftree_testkit::{House, Plan};
+use rooftree_testkit::{House, Plan, marks::living};
 use rooftree_tools::{
     Toolset,
     mcp::{Servers, Setup},
 };
 use serde_json::json;
 
-/// The test server, which writes its number into a directory.
+/// The test server, which leaves its mark in a directory.
 fn server(place: &Path, secret: &str) -> McpServer {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/mcp/server.py");
     McpServer {
         command: Some("python3".into()),
-        args: [script, "--pids", &place.display().to_string()].map(str::to_owned).to_vec(),
+        args: [script, "--marks", &place.display().to_string()].map(str::to_owned).to_vec(),
         env: [("SERVER_API_KEY".to_owned(), secret.to_owned())].into(),
         ..McpServer::default()
     }
@@ -46,12 +47,6 @@ fn told(house: &House, agent: &str) -> Vec<String> {
     names.filter(|name| name.starts_with("mcp__")).collect()
 }
 
-fn processes(place: &Path) -> Vec<Identity> {
-    let names = fs::read_dir(place).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
-    let pids = names.filter_map(|name| name.strip_suffix(".pid")?.parse().ok());
-    pids.filter_map(Identity::of).filter(|process| is_alive(*process)).collect()
-}
-
 #[tokio::test]
 async fn a_tool_of_a_server_is_used_like_any_other_and_no_secret_is_kept() {
     let place = tempfile::tempdir().unwrap();
@@ -66,7 +61,7 @@ async fn a_tool_of_a_server_is_used_like_any_other_and_no_secret_is_kept() {
         &[("one", server(place.path(), secret))],
     )
     .build();
-    assert_eq!(processes(place.path()), [], "nothing runs before somebody works");
+    assert_eq!(living(place.path()), 0, "nothing runs before somebody works");
     let session = house.post("go").await;
     let end = house.finished(&session).await;
     assert_eq!(end.status, RunStatus::Completed);
@@ -82,7 +77,7 @@ async fn a_tool_of_a_server_is_used_like_any_other_and_no_secret_is_kept() {
         assert!(!found, "{} holds the secret", file.path().display());
     }
     house.close().await;
-    assert_eq!(processes(place.path()), [], "nothing is left");
+    assert_eq!(living(place.path()), 0, "nothing is left");
 }
 
 #[tokio::test]
@@ -118,9 +113,9 @@ async fn fifty_children_share_three_processes_and_none_is_left() {
         seen.extend(text.split_whitespace().map(str::to_owned));
     }
     assert_eq!(seen.len(), 3, "{seen:?}");
-    assert_eq!(processes(place.path()).len(), 3);
+    assert_eq!(living(place.path()), 3);
     house.close().await;
-    assert_eq!(processes(place.path()), []);
+    assert_eq!(living(place.path()), 0);
 }
 
 #[tokio::test]
@@ -207,7 +202,7 @@ async fn a_server_that_fails_is_a_notice_and_the_run_goes_on_without_it() {
     assert!(notices.iter().any(|notice| notice.contains("`broken` cannot be used")), "{notices:?}");
     assert!(notices.iter().any(|notice| notice.contains("`nobody`, which is not set up")), "{notices:?}");
     assert_eq!(told(&house, "lead"), [""; 0], "an agent that names servers has those and no others");
-    assert_eq!(processes(place.path()), []);
+    assert_eq!(living(place.path()), 0);
     house.close().await;
 }
 
@@ -224,4 +219,64 @@ async fn what_a_server_does_is_asked_about_and_denied_where_nobody_can_answer() 
     let text = house.finished(&session).await.text;
     assert!(text.contains("nobody can be asked") && text.contains("acts on something elsewhere"), "{text}");
     house.close().await;
+}
+
+/// A house whose agent lets a server ask something.
+fn asking() -> Plan {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/mcp/server.py");
+    let one =
+        McpServer { command: Some("python3".into()), args: vec![script.to_owned()], ..McpServer::default() };
+    plan([say("").calls([call("mcp__one__ask", json!({}))]), say("{{ results[0].text }}")], &[("one", one)])
+}
+
+#[tokio::test]
+async fn what_a_server_wants_to_know_is_a_question_like_any_other() {
+    let house = asking().asking(PermissionMode::Bypass).build();
+    let session = house.post("go").await;
+    let event = house.saw(&session, "question.requested").await;
+    let EventBody::QuestionRequested { id, questions, .. } = &event.body else { panic!() };
+    assert_eq!(questions[0].text, "The MCP server `one` asks: Who are you?");
+    let answers = [("name".to_owned(), vec!["Ada".to_owned()])].into();
+    let reply = QuestionReply::Answered { answers };
+    house.command(Command::Reply { question: id.clone(), reply }).await;
+    let text = house.finished(&session).await.text;
+    assert_eq!(text, r#"{"action": "accept", "content": {"name": "Ada"}}"#);
+    house.verify().await;
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_asks_where_nobody_is_has_its_question_declined() {
+    let house = asking().build();
+    let session = house.post("go").await;
+    assert_eq!(house.finished(&session).await.text, r#"{"action": "decline"}"#);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_run_is_cancelled_while_its_servers_start() {
+    let place = tempfile::tempdir().unwrap();
+    let mut mute = server(place.path(), "secret-of-mute");
+    mute.args.push("--mute".into());
+    for clears in [false, true] {
+        let mut plan = plan([say("never said")], &[]);
+        let configured = [("mute".to_owned(), mute.clone())].into();
+        // Whoever waits until it gives up waits longer than any test.
+        let startup = Duration::from_secs(3_600);
+        plan.servers = Servers::new(Setup { configured, startup, ..Setup::default() });
+        let house = plan.build();
+        let session = house.post("go").await;
+        while living(place.path()) == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let (cancel, clear) = (
+            Command::Cancel { session: session.clone(), run: None },
+            Command::Clear { session: session.clone() },
+        );
+        house.command(if clears { clear } else { cancel }).await;
+        assert_eq!(house.finished(&session).await.status, RunStatus::Cancelled);
+        house.verify().await;
+        house.close().await;
+        assert_eq!(living(place.path()), 0);
+    }
 }

@@ -1,7 +1,7 @@
 //! Our side of a connection: what a server may want from us.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -9,48 +9,48 @@ use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
         ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-        Implementation, ProtocolVersion,
+        ElicitationCapability, FormElicitationCapability, Implementation, ProtocolVersion,
     },
-    service::{NotificationContext, RequestContext},
+    service::{InboundStreamOrigin, NotificationContext, RequestContext},
 };
-use rooftree_protocol::SessionId;
-use serde_json::Value;
 
-use super::{
-    elicit::{Elicit, Elicitation, Elicited},
-    untrusted::{COMPLAINT, cleaned},
-};
+use super::{Notice, elicit::Form, remarks::Remarks, underway::Underway};
 
 /// What a connection and its client both know.
 #[derive(Default)]
 pub(super) struct Shared {
     /// How often the server has said that its tools are others now.
     pub(super) changes: AtomicU64,
-    /// Whose calls it is working on.
-    pub(super) working_for: Mutex<Vec<SessionId>>,
+    /// The calls it is working on.
+    pub(super) underway: Underway,
 }
 
 /// Answers a server's questions. What it is not asked for it does not have: no files, no models.
 pub(super) struct Client {
     pub(super) server: String,
-    pub(super) elicit: Option<Elicit>,
     pub(super) shared: Arc<Shared>,
+    pub(super) remarks: Arc<Remarks>,
 }
 
 impl ClientHandler for Client {
     async fn create_elicitation(
         &self,
         request: ElicitRequestParams,
-        _context: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let answered = match (&self.elicit, self.question(request)) {
-            (Some(elicit), Some(question)) => elicit(question).await,
-            _ => Elicited::Declined,
+        let Some(call) = self.shared.underway.meant(context.extensions.get::<InboundStreamOrigin>()) else {
+            let notice = Notice::unasked(&self.server);
+            self.shared.underway.tell(&notice.message);
+            self.remarks.add(notice);
+            return Ok(ElicitResult::new(ElicitationAction::Decline));
         };
-        Ok(match answered {
-            Elicited::Accepted(answer) => ElicitResult::new(ElicitationAction::Accept).with_content(answer),
-            Elicited::Declined => ElicitResult::new(ElicitationAction::Decline),
-            Elicited::Cancelled => ElicitResult::new(ElicitationAction::Cancel),
+        let Some(form) = Form::of(&self.server, request) else {
+            return Ok(ElicitResult::new(ElicitationAction::Decline));
+        };
+        Ok(tokio::select! {
+            answered = form.put(&call) => answered,
+            // The server does not want to know any more.
+            () = context.ct.cancelled() => ElicitResult::new(ElicitationAction::Cancel),
         })
     }
 
@@ -60,26 +60,10 @@ impl ClientHandler for Client {
 
     fn get_info(&self) -> ClientConfig {
         let mut abilities = ClientCapabilities::default();
-        abilities.elicitation = self.elicit.is_some().then(Default::default);
+        abilities.elicitation =
+            Some(ElicitationCapability::new().with_form(FormElicitationCapability::new()));
         let own = Implementation::new("rooftree", env!("CARGO_PKG_VERSION"));
         // What the handshake of earlier revisions begins with; later ones have none.
         ClientConfig::new(abilities, own).with_protocol_version(ProtocolVersion::V_2025_11_25)
-    }
-}
-
-impl Client {
-    fn question(&self, request: ElicitRequestParams) -> Option<Elicitation> {
-        let (message, schema, url) = match request {
-            ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
-                (message, serde_json::to_value(requested_schema).ok()?, None)
-            }
-            ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-                (message, Value::Null, Some(url))
-            }
-            _ => return None,
-        };
-        let sessions = self.shared.working_for.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let message = cleaned(&message, COMPLAINT);
-        Some(Elicitation { server: self.server.clone(), sessions, message, schema, url })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -10,27 +10,32 @@ use std::{
 
 use rmcp::{
     RoleClient,
-    model::{CallToolRequestParams, CallToolResult, PaginatedRequestParams, SubscriptionFilter, Tool},
-    service::{ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError},
-    transport::{
-        AuthError, IntoTransport, async_rw::AsyncRwTransport, streamable_http_client::AuthRequiredError,
+    model::{
+        CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientRequest,
+        PaginatedRequestParams, RequestId, ServerResult, SubscriptionFilter, Tool,
     },
+    service::{
+        ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RunningService, ServiceError,
+    },
+    transport::{AuthError, IntoTransport, streamable_http_client::AuthRequiredError},
 };
-use rooftree_protocol::{McpServer, SessionId};
 use tokio::time::timeout;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::task::TaskTracker;
 
 use super::{
-    Elicit, Error,
-    bounded::FRAME,
+    Error,
     client::{Client, Shared},
+    door::Door,
+    frames::lines,
     hello::{newest, refusal},
     http::{self, Way},
     identity::{Reach, reach},
     program::Program,
     secrets::Secrets,
+    underway::Call,
     untrusted::{COMPLAINT, cleaned},
 };
+use crate::ToolContext;
 
 /// Tools of one server that are offered.
 pub(super) const MOST_TOOLS: usize = 512;
@@ -38,18 +43,6 @@ pub(super) const MOST_TOOLS: usize = 512;
 const MOST_PAGES: usize = 64;
 /// How long a server may take to list its tools.
 const LISTING: Duration = Duration::from_secs(30);
-
-/// All that is needed to open a connection.
-pub(super) struct Door<'a> {
-    pub(super) name: &'a str,
-    pub(super) server: &'a McpServer,
-    pub(super) elicit: Option<Elicit>,
-    pub(super) crew: &'a TaskTracker,
-    /// How long it may take.
-    pub(super) patience: Duration,
-    /// Where tokens of servers are kept.
-    pub(super) tokens: Option<&'a std::path::Path>,
-}
 
 /// A server that has said hello.
 pub(super) struct Connection {
@@ -98,9 +91,8 @@ impl Connection {
     }
 
     async fn start(door: &Door<'_>, manner: ClientLifecycleMode) -> Result<Self, Error> {
-        let (program, (output, input)) = Program::start(door.server, door.crew).await?;
-        let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(2 * FRAME);
-        Self::serve(door, transport, manner, Some(program)).await
+        let (program, (output, input)) = Program::start(door).await?;
+        Self::serve(door, lines(output, input), manner, Some(program)).await
     }
 
     async fn serve<T, E, A>(
@@ -113,9 +105,9 @@ impl Connection {
         T: IntoTransport<RoleClient, E, A>,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let (shared, secrets) = (Arc::<Shared>::default(), Secrets::of(door.server));
+        let (shared, secrets) = (Arc::<Shared>::default(), Secrets::of(door.server, door.tokens));
         let client =
-            Client { server: door.name.to_owned(), elicit: door.elicit.clone(), shared: shared.clone() };
+            Client { server: door.name.to_owned(), shared: shared.clone(), remarks: door.remarks.clone() };
         let service = match client.serve_with_lifecycle(transport, manner).await {
             Ok(service) => service,
             Err(error) => return Err(refusal(error, program.as_ref(), &secrets).await),
@@ -194,21 +186,43 @@ impl Connection {
         &self,
         call: CallToolRequestParams,
         limit: Duration,
-        session: &SessionId,
-        cancel: &CancellationToken,
+        context: &ToolContext,
     ) -> Result<CallToolResult, Error> {
-        let _working = Working::new(&self.shared, session);
+        let working = self.shared.underway.begin(context);
         let called = tokio::select! {
-            () = cancel.cancelled() => return Err(Error::Cancelled),
-            called = timeout(limit, self.service.call_tool(call)) => called,
+            () = context.cancel.cancelled() => return Err(Error::Cancelled),
+            () = working.call.patience(limit) => return Err(Error::NoAnswer(limit)),
+            called = self.send(call, &working.call) => called,
         };
         match called {
-            Ok(Ok(result)) => {
+            Ok(result) => {
                 self.has_served.store(true, Ordering::Relaxed);
                 Ok(result)
             }
-            Ok(Err(error)) => Err(self.failure(error).await),
-            Err(_) => Err(Error::NoAnswer(limit)),
+            Err(error) => Err(self.failure(error).await),
+        }
+    }
+
+    /// Later servers ask people as part of an answer, and then the call itself puts the question.
+    /// Earlier ones ask on their own, so that it must be known what the call is called there.
+    async fn send(
+        &self,
+        call: CallToolRequestParams,
+        own: &Arc<Call>,
+    ) -> Result<CallToolResult, ServiceError> {
+        let peer = self.service.peer();
+        if !self.service.peer_info().is_some_and(|info| info.protocol_version.has_initialize()) {
+            return own.clone().scope(self.service.call_tool(call)).await;
+        }
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(call));
+        let handle = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
+        own.sent_as(handle.id.clone());
+        let mut awaited = Awaited { peer, id: Some(handle.id.clone()) };
+        let answer = handle.await_response().await;
+        awaited.id = None;
+        match answer? {
+            ServerResult::CallToolResult(result) => Ok(result),
+            _ => Err(ServiceError::UnexpectedResponse),
         }
     }
 
@@ -250,25 +264,19 @@ impl Connection {
     }
 }
 
-/// A call that is being worked on.
-struct Working<'a> {
-    shared: &'a Shared,
-    session: &'a SessionId,
+/// A call that is being waited for. Whoever stops waiting has the server told.
+struct Awaited<'a> {
+    peer: &'a Peer<RoleClient>,
+    id: Option<RequestId>,
 }
 
-impl<'a> Working<'a> {
-    fn new(shared: &'a Shared, session: &'a SessionId) -> Self {
-        shared.working_for.lock().unwrap_or_else(PoisonError::into_inner).push(session.clone());
-        Self { shared, session }
-    }
-}
-
-impl Drop for Working<'_> {
+impl Drop for Awaited<'_> {
     fn drop(&mut self) {
-        let mut working = self.shared.working_for.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = working.iter().position(|session| session == self.session) {
-            working.swap_remove(at);
-        }
+        let Some(id) = self.id.take() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let peer = self.peer.clone();
+        let given_up = CancelledNotificationParam::new(Some(id), Some("nobody waits for it".to_owned()));
+        runtime.spawn(async move { drop(peer.notify_cancelled(given_up).await) });
     }
 }
 

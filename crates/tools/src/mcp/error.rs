@@ -11,6 +11,9 @@ pub enum Error {
     /// Its program does not start, or its address cannot be reached.
     #[error("it cannot be reached: {0}")]
     Unreachable(String),
+    /// Its program has to be confined, and nothing here can do that.
+    #[error("it was not started: it has to be confined, and nothing here can do that ({0})")]
+    Unconfined(String),
     /// It was started and did not say hello in time.
     #[error("it did not get ready within {} s", .0.as_secs())]
     NotReady(Duration),

@@ -86,6 +86,8 @@ impl Reading<'_> {
             "enabled" => server.enabled = flag()?,
             "disabled" => server.enabled = !flag()?,
             "trust_hints" | "trustHints" => server.trust_hints = flag()?,
+            "sandbox" => server.sandbox = Some(self.word(field, value, "off, auto or required")?),
+            "network" => server.network = Some(self.word(field, value, "off or on")?),
             // What these ask for is the case anyway.
             "type" | "transport" | "name" | "description" | "alwaysLoad" => {}
             other => self.remarks.push(format!("says `{other}`, which this program does not know")),
@@ -128,6 +130,16 @@ impl Reading<'_> {
             self.remarks.push(format!("needs the variable `{name}`, which is not set"));
         }
         Ok(text)
+    }
+
+    fn word<T: serde::de::DeserializeOwned>(
+        &mut self,
+        field: &str,
+        value: &Value,
+        words: &str,
+    ) -> Result<T, String> {
+        let text = self.text(field, value)?;
+        serde_json::from_value(Value::String(text)).map_err(|_| format!("`{field}` must be {words}"))
     }
 
     fn pairs(&mut self, field: &str, value: &Value) -> Result<BTreeMap<String, String>, String> {
@@ -173,6 +185,8 @@ mod tests {
             (r#"{"command": ["x"]}"#, false, "`command` must be text"),
             (r#"{"command": "x", "headersHelper": "y"}"#, true, "`headersHelper`"),
             (r#"{"command": "${NONE}"}"#, true, "`NONE`"),
+            (r#"{"command": "x", "sandbox": "loose"}"#, false, "`sandbox` must be off, auto or required"),
+            (r#"{"command": "x", "network": true}"#, false, "`network` must be off or on"),
             (r#"7"#, false, "must be an object"),
         ];
         for (server, is_used, words) in table {

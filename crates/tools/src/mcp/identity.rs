@@ -38,8 +38,8 @@ pub(super) fn settled(server: &McpServer, directory: &Path) -> McpServer {
 
 /// One name for one settled configuration: whoever has the same one shares the connection.
 pub(super) fn fingerprint(server: &McpServer) -> String {
-    let McpServer { command, args, env, cwd, url, headers, .. } = server;
-    digest(&json!([command, args, env, cwd, url, headers]).to_string())
+    let McpServer { command, args, env, cwd, url, headers, sandbox, network, .. } = server;
+    digest(&json!([command, args, env, cwd, url, headers, sandbox, network]).to_string())
 }
 
 /// What a server's tools are remembered under. Secrets change and are no part of it.
@@ -73,6 +73,8 @@ mod tests {
             server(|server| server.args.push("x".into())),
             server(|server| drop(server.env.insert("A".into(), "1".into()))),
             server(|server| server.cwd = Some("/there".into())),
+            server(|server| server.sandbox = Some(rooftree_protocol::SandboxMode::Off)),
+            server(|server| server.network = Some(rooftree_protocol::Network::Off)),
         ] {
             assert_ne!(plain, other);
         }

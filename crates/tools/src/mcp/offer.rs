@@ -4,11 +4,10 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use rmcp::model::Tool as Listing;
 use rooftree_protocol::ToolSpec;
-use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    Change, Error, Pins,
+    Error, Notice, Pins,
     connection::{Listed, MOST_TOOLS},
     identity::remembered_as,
     names,
@@ -20,44 +19,6 @@ use crate::Tool;
 
 /// How long a call may take if nobody says otherwise.
 const CALL: Duration = Duration::from_secs(120);
-
-/// Something about a server that people should know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Notice {
-    /// A short name for it: `mcp_failed`, `mcp_changed`, `mcp_left_out`.
-    pub code: &'static str,
-    /// What it is.
-    pub message: String,
-    /// What can be done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-}
-
-impl Notice {
-    /// A server that cannot be used.
-    pub(super) fn failed(server: &str, error: &Error) -> Self {
-        let hint = match error {
-            Error::Unauthorized => format!("rooftree mcp login {server}"),
-            _ => format!("rooftree mcp test {server}"),
-        };
-        let message = format!("MCP server `{server}` cannot be used: {error}");
-        Self { code: "mcp_failed", message, hint: Some(hint) }
-    }
-
-    fn left_out(server: &str, what: &str) -> Self {
-        Self { code: "mcp_left_out", message: format!("MCP server `{server}`: {what}"), hint: None }
-    }
-
-    fn changed(server: &str, change: &Change) -> Self {
-        let tool = cleaned(&change.tool, 100);
-        let what = match &change.renamed_from {
-            Some(old) => format!("`{tool}` was `{}` before", cleaned(old, 100)),
-            None => format!("`{tool}` is not what it was"),
-        };
-        let message = format!("MCP server `{server}`: its tool {what}, and is not used:\n{}", change.diff);
-        Self { code: "mcp_changed", message, hint: Some(format!("rooftree mcp accept {server}")) }
-    }
-}
 
 /// The tools of one server for one agent, and what people should know about them.
 pub(super) struct Wares {

@@ -8,13 +8,15 @@ use std::{
 };
 
 use rooftree_process::{Bounds, Conversation, Ending, Environment, Input, Kept, Process, Spawn, converse};
-use rooftree_protocol::McpServer;
+use rooftree_protocol::{McpServer, SandboxMode};
 use tokio::{net::unix::pipe, sync::watch, time::timeout};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    Error,
+    Error, Notice,
     bounded::{Bounded, Fault},
+    confined,
+    door::Door,
     untrusted::{COMPLAINT, cleaned},
 };
 
@@ -54,10 +56,10 @@ pub(super) struct Program {
 pub(super) type Pipes = (Bounded<pipe::Receiver>, pipe::Sender);
 
 impl Program {
-    /// Starts it. Some task of `crew` sees to its end.
-    pub(super) async fn start(server: &McpServer, crew: &TaskTracker) -> Result<(Self, Pipes), Error> {
-        let Conversation { process, input, output } =
-            converse(spawn(server)).await.map_err(|error| Error::Unreachable(error.to_string()))?;
+    /// Starts it. Some task of the crew sees to its end.
+    pub(super) async fn start(door: &Door<'_>) -> Result<(Self, Pipes), Error> {
+        let Conversation { process, input, output } = conversation(door).await?;
+        let crew = door.crew;
         let said = Arc::new(Mutex::new(Kept::new(COMPLAINTS)));
         let (ended, ending) = watch::channel(None);
         let (unread, fault, heard) = (CancellationToken::new(), Fault::default(), said.clone());
@@ -81,6 +83,23 @@ impl Program {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).text();
         let said = cleaned(&said, COMPLAINT);
         if said.is_empty() { how } else { format!("{how}, and had said: {said}") }
+    }
+}
+
+/// Starts it confined; where nothing can do that, not at all or with a remark.
+async fn conversation(door: &Door<'_>) -> Result<Conversation, Error> {
+    let request = spawn(door.server);
+    let sandbox = confined::sandbox(door.confining, door.server).map(Arc::new);
+    let failed = |error: rooftree_process::Error| Error::Unreachable(error.to_string());
+    match converse(Spawn { sandbox, ..request.clone() }).await {
+        Err(rooftree_process::Error::Unconfined { reason, .. }) => {
+            if confined::mode(door.confining, door.server) == SandboxMode::Required {
+                return Err(Error::Unconfined(reason));
+            }
+            door.remarks.add(Notice::unconfined(&reason));
+            converse(request).await.map_err(failed)
+        }
+        started => started.map_err(failed),
     }
 }
 

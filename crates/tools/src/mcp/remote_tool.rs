@@ -77,7 +77,7 @@ impl Tool for RemoteTool {
             let _needed = slot.lease();
             let arguments = input.as_object().cloned().unwrap_or_default();
             let call = CallToolRequestParams::new(name).with_arguments(arguments);
-            match slot.call(call, limit, &context.session, &context.cancel).await {
+            match slot.call(call, limit, &context).await {
                 Ok((result, connection)) => content::output(result, connection.secrets()),
                 Err(error) => failure(&server, &error),
             }
@@ -93,7 +93,7 @@ fn failure(server: &str, error: &Error) -> ToolOutput {
             "Nobody knows whether the call took effect. The server is started again with the next call.",
         ),
         Error::NoAnswer(_) => (ErrorCode::ToolFailed, "Nobody knows whether the call took effect."),
-        Error::Resting { .. } | Error::NotReady(_) | Error::Unreachable(_) => {
+        Error::Resting { .. } | Error::NotReady(_) | Error::Unreachable(_) | Error::Unconfined(_) => {
             (ErrorCode::ToolFailed, "Its tools cannot be used now; go on without them.")
         }
         Error::Unauthorized => (ErrorCode::ToolFailed, "A person must run: rooftree mcp login"),

@@ -18,12 +18,12 @@ use rooftree_protocol::McpServer;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Change, Elicit, Error, Lease, Notice, Pins, Status,
+    Change, Error, Lease, Notice, Pins, Status,
     identity::{digest, fingerprint, remembered_as, settled},
     offer::{Wares, wares},
     slot::{Common, Slot, Stamp},
 };
-use crate::Tool;
+use crate::{Confining, Tool};
 
 /// What the servers of one runtime are made of.
 pub struct Setup {
@@ -35,8 +35,8 @@ pub struct Setup {
     pub pins: Option<PathBuf>,
     /// Where tokens of servers are kept; without it nobody can log in.
     pub tokens: Option<PathBuf>,
-    /// Who asks people what servers want to know; without it they are told no.
-    pub elicit: Option<Elicit>,
+    /// How the programs of servers are confined.
+    pub confining: Confining,
     /// How long a server may take to get ready.
     pub startup: Duration,
     /// How long a server stays when nobody needs it.
@@ -50,7 +50,7 @@ impl Default for Setup {
             configured: BTreeMap::new(),
             pins: None,
             tokens: None,
-            elicit: None,
+            confining: Confining::off(),
             startup: Duration::from_secs(30),
             grace: Duration::from_secs(60),
         }
@@ -109,13 +109,14 @@ impl Default for Servers {
 impl Servers {
     /// Nothing is started yet.
     pub fn new(setup: Setup) -> Self {
-        let Setup { directory, configured, pins, tokens, elicit, startup, grace } = setup;
+        let Setup { directory, configured, pins, tokens, confining, startup, grace } = setup;
+        let remarks = Arc::default();
         let (crew, closing) = (TaskTracker::new(), CancellationToken::new());
         Self {
             directory,
             configured,
             pins: Pins::new(pins),
-            common: Arc::new(Common { elicit, startup, grace, tokens, crew, closing }),
+            common: Arc::new(Common { confining, remarks, startup, grace, tokens, crew, closing }),
             slots: std::sync::Mutex::default(),
             shelf: tokio::sync::Mutex::default(),
             numbers: AtomicU64::new(0),
@@ -145,6 +146,7 @@ impl Servers {
                 Err(error) => offered.notices.push(Notice::failed(name, &error)),
             }
         }
+        offered.notices.extend(self.common.remarks.take());
         offered
     }
 
@@ -153,15 +155,14 @@ impl Servers {
         let slot = self.slot(name, server);
         let _needed = slot.lease();
         let found = async { Ok((slot.about().await?, self.wares(name, &slot).await?)) };
-        match found.await {
-            Ok((about, shelved)) => Inspection {
-                status: Status::Ready(about),
-                tools: shelved.wares.tools.clone(),
-                notices: shelved.wares.notices.clone(),
-            },
-            Err(error) => {
-                Inspection { status: Status::Failed(error), tools: Vec::new(), notices: Vec::new() }
+        let found = found.await;
+        let mut notices = self.common.remarks.take();
+        match found {
+            Ok((about, shelved)) => {
+                notices.extend(shelved.wares.notices.iter().cloned());
+                Inspection { status: Status::Ready(about), tools: shelved.wares.tools.clone(), notices }
             }
+            Err(error) => Inspection { status: Status::Failed(error), tools: Vec::new(), notices },
         }
     }
 

@@ -11,21 +11,27 @@ use std::{
 };
 
 use rmcp::model::{CallToolRequestParams, CallToolResult};
-use rooftree_protocol::{McpServer, SessionId};
+use rooftree_protocol::McpServer;
 use tokio::{sync::Mutex, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Elicit, Error,
-    connection::{About, Connection, Door, Listed},
+    Error,
+    connection::{About, Connection, Listed},
+    door::Door,
+    remarks::Remarks,
 };
+use crate::{Confining, ToolContext};
 
 /// A server that failed again is left alone for at most so long.
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// What all servers of one runtime have in common.
 pub(super) struct Common {
-    pub(super) elicit: Option<Elicit>,
+    /// How programs are confined.
+    pub(super) confining: Confining,
+    /// What people should know and have not been told.
+    pub(super) remarks: Arc<Remarks>,
     /// How long a server may take to get ready.
     pub(super) startup: Duration,
     /// How long a server stays when nobody needs it.
@@ -119,14 +125,13 @@ impl Slot {
         &self,
         call: CallToolRequestParams,
         limit: Duration,
-        session: &SessionId,
-        cancel: &CancellationToken,
+        context: &ToolContext,
     ) -> Result<(CallToolResult, Arc<Connection>), Error> {
         let connection = tokio::select! {
-            () = cancel.cancelled() => return Err(Error::Cancelled),
+            () = context.cancel.cancelled() => return Err(Error::Cancelled),
             opened = self.connection() => opened?,
         };
-        let result = connection.call(call, limit, session, cancel).await?;
+        let result = connection.call(call, limit, context).await?;
         Ok((result, connection))
     }
 
@@ -166,7 +171,8 @@ impl Slot {
         let door = Door {
             name: &self.name,
             server: &self.server,
-            elicit: self.common.elicit.clone(),
+            confining: &self.common.confining,
+            remarks: &self.common.remarks,
             crew: &self.common.crew,
             patience: self.common.startup,
             tokens: self.common.tokens.as_deref(),

@@ -1,11 +1,16 @@
 //! What people got by logging in to servers: one private file, by address, refreshed when it is used up.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use rmcp::transport::{
     AuthError, AuthorizationManager, CredentialStore,
     auth::{CredentialRefreshGuard, StoredCredentials},
 };
+
+use serde_json::Value;
 
 use super::{
     Error, https,
@@ -37,6 +42,25 @@ pub(super) async fn known(url: &str, file: &std::path::Path) -> Result<Option<Au
     let mut manager = manager(url, file.to_owned()).await?;
     let is_known = manager.initialize_from_store().await.map_err(|error| failed(&error))?;
     Ok(is_known.then_some(manager))
+}
+
+/// Every token in the file, by what it is. A file that cannot be read holds none that anybody could send.
+pub fn kept_tokens(file: &Path) -> Vec<(String, String)> {
+    let kept: BTreeMap<String, Value> = read(file).unwrap_or_default();
+    let mut found = Vec::new();
+    kept.values().for_each(|one| collect(one, &mut found));
+    found
+}
+
+fn collect(value: &Value, found: &mut Vec<(String, String)>) {
+    for (key, value) in value.as_object().into_iter().flatten() {
+        match value {
+            Value::String(text) if key.ends_with("_token") || key == "client_secret" => {
+                found.push((key.clone(), text.clone()));
+            }
+            other => collect(other, found),
+        }
+    }
 }
 
 /// What went wrong, without anything secret: the library's words never hold tokens.

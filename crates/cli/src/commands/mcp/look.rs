@@ -96,6 +96,10 @@ pub(super) fn unusable(name: &str, error: &Error) -> Problem {
     let problem = problem.cause(error.to_string());
     match error {
         Error::Unauthorized => problem.fix(format!("rooftree mcp login {name}")),
+        Error::Gone(_) | Error::NotReady(_) => problem.fix(
+            "check its command; if it needs your home, \"sandbox\": \"off\" in your mcp.json lets it run unconfined",
+        ),
+        Error::Unconfined(_) => problem.fix("install bubblewrap (bwrap), see rooftree doctor"),
         _ => {
             problem.fix("check its command or address: rooftree mcp list --offline shows where it is written")
         }

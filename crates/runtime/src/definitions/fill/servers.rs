@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rooftree_protocol::McpServer;
+use rooftree_protocol::{McpServer, Network, SandboxMode};
 
 use super::Filling;
 use crate::definitions::tree::{Entry, Node, Value};
@@ -45,6 +45,12 @@ impl Filling<'_> {
                 "trust_hints" | "trustHints" => server.trust_hints = self.flag(field).unwrap_or_default(),
                 "enabled" => server.enabled = self.flag(field).unwrap_or(true),
                 "timeout" | "timeout_secs" => server.timeout_secs = self.count(field).map(u64::from),
+                "sandbox" => server.sandbox = self.confinement(field),
+                "network" => match field.node.text() {
+                    Some("on") => server.network = Some(Network::On),
+                    Some("off") => server.network = Some(Network::Off),
+                    _ => self.wrong(field, "`on` or `off`"),
+                },
                 "type" if matches!(field.node.text(), Some("sse" | "ws")) => {
                     self.wrong(field, "a server of the kind `stdio` or `http`");
                 }
@@ -57,6 +63,24 @@ impl Filling<'_> {
             self.wrong(entry, "a server with a `command` or a `url`");
         }
         servers.insert(entry.key.clone(), server);
+    }
+
+    /// A definition may come with a project: it can confine a server more strictly, and no more loosely.
+    fn confinement(&mut self, field: &Entry) -> Option<SandboxMode> {
+        match field.node.text() {
+            Some("auto") => Some(SandboxMode::Auto),
+            Some("required") => Some(SandboxMode::Required),
+            Some("off") => {
+                let what = self.placed("`sandbox: off` of a server has no effect in a definition".to_owned());
+                let help = "set the server up in your own mcp.json, and name it here";
+                self.complaints.warning("W0119", Some(field.at), what, help);
+                None
+            }
+            _ => {
+                self.wrong(field, "`auto` or `required`");
+                None
+            }
+        }
     }
 
     fn each(&mut self, entry: &Entry) -> Vec<String> {

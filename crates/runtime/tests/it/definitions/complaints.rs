@@ -46,6 +46,11 @@ fn every_mistake_has_its_place_and_a_way_out() {
         ("tools: [AskUser]", "W0112 3:9+7 tool `AskUser` is not available here"),
         ("tools: ['todo_*x']", "W0103 3:9+9 `todo_*x` matches no tool"),
         ("mcp_servers: {s: {command: 'run ${NONE}'}}", "W0104 3:28+13 variable `NONE` is not set"),
+        (
+            "mcp_servers: {s: {command: x, sandbox: off}}",
+            "W0119 3:31+7 `sandbox: off` of a server has no effect in a definition | set the server up in your own",
+        ),
+        ("mcp_servers: {s: {command: x, sandbox: required, network: off}}", ""),
         ("strict: true\ntop_p: 1", "E"),
         ("model: [", "E0311"),
         ("description: twice", "E0311 3:1+11 cannot read the frontmatter: `description` is there twice"),

@@ -3,6 +3,7 @@
 use std::{fs, time::Duration};
 
 use rooftree_protocol::{ErrorCode, McpServer};
+use rooftree_testkit::marks::until_gone;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -135,11 +136,10 @@ async fn a_server_that_cannot_get_ready_is_a_notice_and_is_left_alone_for_a_whil
 #[tokio::test]
 async fn a_server_that_never_says_hello_is_given_up_and_ended() {
     let home = tempfile::tempdir().unwrap();
-    let mute = server(&["--mute", "--stubborn", "--pids", &home.path().display().to_string()]);
+    let mute = server(&["--mute", "--stubborn", "--marks", &home.path().display().to_string()]);
     let stand = Stand::with(&[("s", mute)], |setup| setup.startup = Duration::from_secs(2));
     let notice = stand.notice().await;
     assert!(notice.message.contains("did not get ready within 2 s"), "{}", notice.message);
-    let left = super::stand::written(home.path());
     stand.servers.close().await;
-    super::stand::until_gone(&left).await;
+    until_gone(home.path()).await;
 }

@@ -14,13 +14,13 @@ use serde_json::json;
 use super::stand::{Stand, program};
 
 /// The test server on loopback, ended with the test.
-struct Served {
+pub struct Served {
     child: Child,
     url: String,
 }
 
 impl Served {
-    fn start(options: &[&str]) -> Self {
+    pub fn start(options: &[&str]) -> Self {
         let mut command = Command::new("python3");
         command.arg(program()).arg("--http").args(options).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
@@ -29,7 +29,7 @@ impl Served {
         Self { child, url: url.trim().to_owned() }
     }
 
-    fn server(&self) -> McpServer {
+    pub fn server(&self) -> McpServer {
         McpServer { url: Some(self.url.clone()), ..McpServer::default() }
     }
 }

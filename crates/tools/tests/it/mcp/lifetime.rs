@@ -7,10 +7,14 @@ use std::{
     time::Duration,
 };
 
-use rooftree_process::is_alive;
+use rooftree_protocol::{McpServer, SandboxMode};
+use rooftree_testkit::marks::{living, until_gone, written};
 use serde_json::json;
 
-use super::stand::{Stand, server, until_gone, written};
+use super::{
+    confined::{confining, is_possible},
+    stand::{Stand, server},
+};
 
 /// Where servers write down their numbers; set only in the process that is killed.
 const OWNER: &str = "ROOFTREE_TEST_MCP_OWNER";
@@ -20,7 +24,7 @@ async fn fifty_who_need_three_servers_share_three_processes_and_none_is_left() {
     let home = tempfile::tempdir().unwrap();
     let place = home.path().display().to_string();
     let distinct = |mode: &str| {
-        let mut one = server(&["--pids", &place, "--stubborn"]);
+        let mut one = server(&["--marks", &place, "--stubborn"]);
         one.env.insert("MODE".into(), mode.into());
         one
     };
@@ -32,32 +36,26 @@ async fn fifty_who_need_three_servers_share_three_processes_and_none_is_left() {
     ]);
     assert_eq!(written(home.path()).len(), 0, "nothing is started before somebody needs it");
     let all = futures::future::join_all((0..50).map(|_| stand.offer())).await;
-    assert!(all.iter().all(|offered| offered.notices.is_empty() && offered.tools.len() == 60));
+    assert!(all.iter().all(|offered| offered.notices.is_empty() && offered.tools.len() == 68));
     assert!(all.iter().all(|offered| offered.key == all[0].key), "all of them have the same tools");
-    let processes = written(home.path());
-    assert_eq!(processes.iter().filter(|process| is_alive(**process)).count(), 3);
+    assert_eq!(living(home.path()), 3);
     stand.servers.close().await;
-    assert_eq!(
-        processes.iter().filter(|process| is_alive(**process)).count(),
-        0,
-        "none is left when it is closed"
-    );
+    assert_eq!(living(home.path()), 0, "none is left when it is closed");
 }
 
 #[tokio::test]
 async fn a_server_is_ended_with_its_family_when_the_last_one_who_needs_it_is_gone_for_a_while() {
     let home = tempfile::tempdir().unwrap();
-    let one = server(&["--family", "--pids", &home.path().display().to_string()]);
+    let one = server(&["--family", "--marks", &home.path().display().to_string()]);
     let stand = Stand::with(&[("s", one)], |setup| setup.grace = Duration::ZERO);
     let (first, second) = (stand.offer().await, stand.offer().await);
-    let processes = written(home.path());
-    assert_eq!(processes.len(), 2);
+    assert_eq!(written(home.path()).len(), 2);
     drop(first);
     let tools = rooftree_tools::Toolset::new(second.tools.clone());
     assert_eq!(stand.call(&tools, "echo", json!({"text": "needed"})).await.text(), "needed");
-    assert!(processes.iter().all(|process| is_alive(*process)), "somebody still needs it");
+    assert_eq!(living(home.path()), 2, "somebody still needs it");
     drop(second);
-    until_gone(&processes).await;
+    until_gone(home.path()).await;
     assert_eq!(
         stand.call(&tools, "echo", json!({"text": "again"})).await.text(),
         "again",
@@ -69,11 +67,11 @@ async fn a_server_is_ended_with_its_family_when_the_last_one_who_needs_it_is_gon
 #[tokio::test]
 async fn a_server_that_ends_by_itself_leaves_no_family_behind() {
     let home = tempfile::tempdir().unwrap();
-    let stand = Stand::new(&[("s", server(&["--family", "--pids", &home.path().display().to_string()]))]);
+    let stand = Stand::new(&[("s", server(&["--family", "--marks", &home.path().display().to_string()]))]);
     let tools = stand.tools().await;
-    let processes = written(home.path());
+    assert_eq!(living(home.path()), 2);
     stand.call(&tools, "crash", json!({})).await;
-    until_gone(&processes).await;
+    until_gone(home.path()).await;
     stand.servers.close().await;
 }
 
@@ -81,11 +79,14 @@ async fn a_server_that_ends_by_itself_leaves_no_family_behind() {
 async fn no_server_outlives_a_kill_of_whoever_started_it() {
     if let Some(directory) = env::var_os(OWNER) {
         let place = PathBuf::from(directory).display().to_string();
-        let one = server(&["--stubborn", "--pids", &place]);
-        let stand = Stand::new(&[
-            ("a", one.clone()),
-            ("b", rooftree_protocol::McpServer { cwd: Some("/".into()), ..one }),
-        ]);
+        let bare =
+            McpServer { sandbox: Some(SandboxMode::Off), ..server(&["--stubborn", "--marks", &place]) };
+        // Only a sandbox ends what has gone into a session of its own.
+        let family: &[&str] = if is_possible().await { &["--family"] } else { &[] };
+        let confined = server(&[&["--stubborn", "--marks", &place], family].concat());
+        let stand = Stand::with(&[("a", bare), ("b", confined)], |setup| {
+            setup.confining = confining(SandboxMode::Auto, &[PathBuf::from(&place)], &[]);
+        });
         let _kept = stand.offer().await;
         println!("ready");
         std::future::pending::<()>().await;
@@ -104,9 +105,9 @@ async fn no_server_outlives_a_kill_of_whoever_started_it() {
             "it ended before it was ready"
         );
     }
-    let processes = written(home.path());
-    assert_eq!(processes.iter().filter(|process| is_alive(**process)).count(), 2);
+    let expected = if is_possible().await { 3 } else { 2 };
+    assert_eq!(living(home.path()), expected, "one confined and one not");
     owner.kill().unwrap();
     owner.wait().unwrap();
-    until_gone(&processes).await;
+    until_gone(home.path()).await;
 }

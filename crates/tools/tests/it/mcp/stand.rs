@@ -1,8 +1,7 @@
 //! A directory, a test server, and whoever calls its tools.
 
-use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf};
 
-use rooftree_process::{Identity, is_alive};
 use rooftree_protocol::McpServer;
 use rooftree_tools::{
     ToolContext, ToolOutput, Toolset,
@@ -71,19 +70,5 @@ impl Stand {
     /// Calls a tool of the server `s`.
     pub async fn call(&self, tools: &Toolset, tool: &str, input: Value) -> ToolOutput {
         call(tools, &format!("mcp__s__{tool}"), input, self.context()).await
-    }
-}
-
-/// The processes that have written down their numbers.
-pub fn written(directory: &std::path::Path) -> Vec<Identity> {
-    let files = fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path());
-    let pids = files.filter(|path| path.extension().is_some_and(|end| end == "pid"));
-    pids.filter_map(|path| Identity::of(path.file_stem()?.to_str()?.parse().ok()?)).collect()
-}
-
-/// Waits until none of these lives.
-pub async fn until_gone(processes: &[Identity]) {
-    while processes.iter().any(|process| is_alive(*process)) {
-        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

@@ -1,13 +1,7 @@
 //! What is said between us and a server that behaves.
 
-use std::sync::{Arc, Mutex};
-
 use rooftree_protocol::{Effect, ErrorCode};
-use rooftree_tools::{
-    Toolset,
-    mcp::{Elicitation, Elicited, Status},
-    toolset::Found,
-};
+use rooftree_tools::{Toolset, mcp::Status, toolset::Found};
 use serde_json::json;
 
 use super::stand::{Stand, server};
@@ -92,29 +86,5 @@ async fn a_server_gets_its_own_environment_and_nothing_that_looks_like_ours() {
         !said.contains("sk-not-for-the-journal") && said.contains("SERVER_API_KEY=[SERVER_API_KEY]"),
         "{said}"
     );
-    stand.servers.close().await;
-}
-
-#[tokio::test]
-async fn a_server_may_ask_the_person_and_is_told_no_if_nobody_can_be_asked() {
-    let asked: Arc<Mutex<Vec<Elicitation>>> = Arc::default();
-    let heard = asked.clone();
-    let stand = Stand::with(&[("s", server(&[]))], |setup| {
-        setup.elicit = Some(Arc::new(move |question| {
-            heard.lock().unwrap().push(question);
-            Box::pin(async { Elicited::Accepted(json!({"name": "Ada"})) })
-        }));
-    });
-    let tools = stand.tools().await;
-    let said = stand.call(&tools, "ask", json!({})).await.text();
-    assert!(said.contains("accept") && said.contains("Ada"), "{said}");
-    let question = asked.lock().unwrap().remove(0);
-    assert_eq!((question.server.as_str(), question.message.as_str()), ("s", "Who are you?"));
-    assert_eq!(question.sessions, [stand.context().session]);
-    stand.servers.close().await;
-    let stand = Stand::new(&[("s", server(&[]))]);
-    let tools = stand.tools().await;
-    let said = stand.call(&tools, "ask", json!({})).await.text();
-    assert!(said.contains("decline"), "{said}");
     stand.servers.close().await;
 }

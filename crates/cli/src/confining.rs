@@ -1,0 +1,22 @@
+//! How programs are confined here: commands of agents, and servers of tools.
+
+use rooftree_protocol::{Confinement, Network, SandboxMode};
+use rooftree_tools::Confining;
+
+use crate::{environment::Private, settings::Settings};
+
+/// As was typed, as the settings say, where it works.
+pub fn confining(
+    mode: Option<SandboxMode>,
+    network: Option<Network>,
+    settings: &Settings,
+    private: Private,
+) -> Confining {
+    let confinement = Confinement {
+        mode: mode.or(settings.sandbox).unwrap_or_default(),
+        network: network.or(settings.network).unwrap_or_default(),
+        writable: settings.writable.clone(),
+        readable: settings.readable.clone(),
+    };
+    Confining { confinement, private: private.directories.into(), scratch: private.scratch }
+}
