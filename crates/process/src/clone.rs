@@ -1,4 +1,4 @@
-//! The one unsafe place: starts a program without copying the memory of this process.
+//! The large unsafe place: starts a program without copying the memory of this process.
 //!
 //! A fork copies the page tables of this process, so it costs more the more this process
 //! remembers. What the system library has instead copies nothing, but has no room for the call

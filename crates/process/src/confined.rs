@@ -14,8 +14,10 @@ use nix::{
 
 use crate::{
     Spawn,
-    sandbox::{self, Backend, Limits, Sandbox},
+    sandbox::{self, Backend, Limits, Network, Sandbox},
 };
+
+const NO_HELPER: &str = "there is no helper (sandbox::enter_if_asked)";
 
 /// What is really started.
 pub(crate) struct Confined {
@@ -46,11 +48,17 @@ pub(crate) fn confined(spawn: &Spawn, sandbox: &Sandbox, backend: Backend) -> io
                 programs.ok_or_else(|| missing("there is no system call filter for this machine"))?;
             inherited = programs.iter().map(readable).collect::<io::Result<_>>()?;
             let mut arguments = sandbox::bubblewrap_arguments(sandbox, &spawn.cwd, &inherited);
+            // A network of its own needs nobody to answer for it.
+            if let Some(gate) = sandbox.gate.as_ref().filter(|_| sandbox.network == Network::Off) {
+                let helper = sandbox::helper().ok_or_else(|| missing(NO_HELPER))?;
+                let (words, needed) = sandbox::passage(gate, &helper)?;
+                arguments.extend(words);
+                inherited.extend(needed);
+            }
             arguments.extend(command);
             (sandbox::bubblewrap().ok_or_else(|| missing("bubblewrap is not installed (bwrap)"))?, arguments)
         }
-        Backend::Landlock => sandbox::helper_command(sandbox, command)
-            .ok_or_else(|| missing("there is no helper (sandbox::enter_if_asked)"))?,
+        Backend::Landlock => sandbox::helper_command(sandbox, command).ok_or_else(|| missing(NO_HELPER))?,
     };
     let temporary = sandbox.temporary.clone().filter(|_| backend == Backend::Landlock);
     Ok(Confined { program, arguments, inherited, limits: bounds(sandbox.limits), temporary })

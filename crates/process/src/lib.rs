@@ -15,6 +15,7 @@ mod converse;
 mod crowd;
 mod ending;
 mod environment;
+mod inherited;
 mod kept;
 mod kill;
 mod launch;

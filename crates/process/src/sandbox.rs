@@ -9,6 +9,7 @@ mod backend;
 mod bubblewrap;
 mod entry;
 mod filter;
+mod gate;
 mod ladder;
 mod landlock;
 mod machine;
@@ -19,10 +20,12 @@ use std::path::PathBuf;
 
 pub use backend::Backend;
 pub use entry::{enter_if_asked, use_helper};
+pub use gate::{Gate, Gatekeeper, gate};
 
 pub(crate) use bubblewrap::{arguments as bubblewrap_arguments, bubblewrap};
 pub(crate) use entry::{command as helper_command, program as helper};
 pub(crate) use filter::{bytes, programs};
+pub(crate) use gate::passage;
 
 /// What a confined program may see and touch.
 ///
@@ -43,6 +46,8 @@ pub struct Sandbox {
     pub temporary: Option<PathBuf>,
     /// Whom it can reach.
     pub network: Network,
+    /// Who answers for it where it has no network; none: nobody. Needs bubblewrap and a helper.
+    pub gate: Option<Gate>,
     /// How much it may use.
     pub limits: Limits,
     /// The variables it inherits; `*` at the end stands for any ending.

@@ -3,7 +3,7 @@
 use crate::{
     Error, Process, Spawn, Streamed,
     launch::{launch, launch_streamed},
-    sandbox::Backend,
+    sandbox::{Backend, helper},
     standing::available,
 };
 
@@ -22,9 +22,26 @@ pub async fn spawn_streamed(spawn: Spawn) -> Result<Streamed, Error> {
 /// How a program is to be confined, if it is.
 pub(crate) async fn backend(spawn: &Spawn) -> Result<Option<Backend>, Error> {
     let Some(sandbox) = &spawn.sandbox else { return Ok(None) };
-    if sandbox.backend.is_some() {
-        return Ok(sandbox.backend);
-    }
+    let found = match sandbox.backend {
+        Some(backend) => Ok(backend),
+        None => available().await,
+    };
+    let found = found.and_then(|backend| match &sandbox.gate {
+        Some(_) => with_gate(backend),
+        None => Ok(backend),
+    });
     let program = || spawn.program.to_string_lossy().into_owned();
-    available().await.map(Some).map_err(|reason| Error::Unconfined { program: program(), reason })
+    found.map(Some).map_err(|reason| Error::Unconfined { program: program(), reason })
+}
+
+/// The same way, if a program confined so can have a gate: it needs a network of its own to listen in.
+fn with_gate(backend: Backend) -> Result<Backend, String> {
+    let why = "it may reach only some hosts, and that";
+    match backend {
+        Backend::Landlock => Err(format!("{why} needs bubblewrap (bwrap); Landlock cannot tell hosts apart")),
+        Backend::Bubblewrap if helper().is_none() => {
+            Err(format!("{why} needs a helper; this program is not made to be one (sandbox::enter_if_asked)"))
+        }
+        Backend::Bubblewrap => Ok(backend),
+    }
 }

@@ -31,6 +31,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bound
 use super::{
     Backend, Sandbox,
     filter::programs,
+    gate,
     landlock::{grants, restrict},
     order::{ENTRY, Order, Part},
 };
@@ -55,17 +56,26 @@ static OTHER: OnceLock<PathBuf> = OnceLock::new();
 /// this never returns. Without it, or [`use_helper`], only bubblewrap can confine programs.
 pub fn enter_if_asked() {
     let mut words = env::args_os().skip(1);
-    if words.next().is_some_and(|first| first == ENTRY) {
+    let first = words.next().unwrap_or_default();
+    if gate::is_asked(&first) {
+        let Err(reason) = gate::pass(words);
+        refuse(&reason);
+    }
+    if first == ENTRY {
         let reason = match Order::read(words) {
             Some(order) if order.part == Part::Outside => guard(&order),
             Some(order) => become_confined(&order),
             None => Err("its arguments are no order".to_owned()),
         };
         let Err(reason) = reason;
-        eprintln!("rooftree cannot confine this program, so it was not started: {reason}");
-        exit(REFUSED);
+        refuse(&reason);
     }
     ENTERS.store(true, Ordering::Relaxed);
+}
+
+fn refuse(reason: &str) -> ! {
+    eprintln!("rooftree cannot confine this program, so it was not started: {reason}");
+    exit(REFUSED)
 }
 
 /// Names a program that begins with [`enter_if_asked`], for one that cannot do so itself. The first

@@ -158,6 +158,7 @@ impl Sandbox {
             readable,
             temporary: None,
             network,
+            gate: None,
             limits: Limits::default(),
             environment: VARIABLES.iter().map(|name| (*name).to_owned()).collect(),
             backend: None,

@@ -1,6 +1,7 @@
 //! Sandboxes that are attacked for real, with a control for each attack.
 
 mod fixture;
+mod gates;
 mod limits;
 mod probes;
 mod trees;

@@ -13,14 +13,14 @@ use super::{
 const CORPUS: &str = include_str!("../../corpora/sandbox_probes.txt");
 
 #[derive(Clone)]
-struct Probe {
+pub struct Probe {
     tags: Vec<&'static str>,
-    name: &'static str,
-    script: String,
+    pub name: &'static str,
+    pub script: String,
 }
 
 impl Probe {
-    fn is(&self, tag: &str) -> bool {
+    pub fn is(&self, tag: &str) -> bool {
         self.tags.contains(&tag)
     }
 
@@ -34,8 +34,13 @@ impl Probe {
 }
 
 fn corpus() -> Vec<Probe> {
+    read(CORPUS)
+}
+
+/// The probes of a corpus.
+pub fn read(corpus: &'static str) -> Vec<Probe> {
     let mut probes: Vec<Probe> = Vec::new();
-    for line in CORPUS.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+    for line in corpus.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
         match line.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
             Some((tags, name)) => {
                 probes.push(Probe { tags: tags.split(' ').collect(), name, script: String::new() })

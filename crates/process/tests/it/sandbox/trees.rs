@@ -2,7 +2,11 @@
 
 use std::{env, fs, path::Path, process::Command, time::Duration};
 
-use rooftree_process::{Ending, sandbox::Backend, spawn};
+use rooftree_process::{
+    Ending,
+    sandbox::{Backend, gate},
+    spawn,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{backends, fixture::Fixture};
@@ -74,7 +78,11 @@ async fn when_the_owner_is_killed_nothing_is_left() {
         let fixture = Fixture::new().without_victim();
         fs::write(Path::new(&place).join("work"), fixture.path("work").to_str().unwrap()).unwrap();
         backends().await;
-        let process = spawn(fixture.spawn(script, Some(fixture.sandbox(backend)))).await.unwrap();
+        let mut sandbox = fixture.sandbox(backend);
+        // With somebody at a gate it is the same.
+        let (gate, _keeper) = gate().unwrap();
+        sandbox.gate = (backend == Backend::Bubblewrap && script.contains("setsid")).then_some(gate);
+        let process = spawn(fixture.spawn(script, Some(sandbox))).await.unwrap();
         process.finish(PLENTY, &CancellationToken::new(), |_| {}).await;
         return;
     }
