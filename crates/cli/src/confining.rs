@@ -14,7 +14,7 @@ pub fn confining(
 ) -> Confining {
     let confinement = Confinement {
         mode: mode.or(settings.sandbox).unwrap_or_default(),
-        network: network.or(settings.network).unwrap_or_default(),
+        network: network.or_else(|| settings.network.clone()).unwrap_or_default(),
         writable: settings.writable.clone(),
         readable: settings.readable.clone(),
     };

@@ -219,16 +219,17 @@ impl Settings {
 impl Settings {
     /// What a project says about the sandbox only makes it tighter.
     fn confine(&mut self, project: &Self, path: &Path) {
-        let (mode, network) = (self.sandbox.unwrap_or_default(), self.network.unwrap_or_default());
+        let (mode, network) = (self.sandbox.unwrap_or_default(), self.network.clone().unwrap_or_default());
         let is_looser = project.sandbox.is_some_and(|wanted| wanted < mode)
-            || project.network.is_some_and(|wanted| wanted > network)
+            || project.network.as_ref().is_some_and(|wanted| !wanted.is_within(&network))
             || !(project.writable.is_empty() && project.readable.is_empty());
         if is_looser {
             let here = path.display();
             self.remarks.push(format!("sandbox in {here} is ignored where it is looser than yours"));
         }
         self.sandbox = project.sandbox.map(|wanted| wanted.max(mode)).or(self.sandbox);
-        self.network = project.network.map(|wanted| wanted.min(network)).or(self.network);
+        let wanted = project.network.as_ref().map(|wanted| wanted.narrowed(&network));
+        self.network = wanted.or_else(|| self.network.take());
     }
 }
 

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Network;
+
 /// What the programs of an agent may see, touch and reach at most.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -34,17 +36,6 @@ pub enum SandboxMode {
     Required,
 }
 
-/// Whom programs can reach. The order is one of trust.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Network {
-    /// Nobody. Holds only where they are confined.
-    Off,
-    /// Everybody this machine can reach.
-    #[default]
-    On,
-}
-
 impl Confinement {
     /// What both permit.
     ///
@@ -52,23 +43,23 @@ impl Confinement {
     pub fn narrowed(&self, other: &Self) -> Self {
         Self {
             mode: self.mode.max(other.mode),
-            network: self.network.min(other.network),
+            network: self.network.narrowed(&other.network),
             writable: in_both(&self.writable, &other.writable),
             readable: in_both(&self.readable, &other.readable),
         }
     }
 
     /// The same with what a definition says, which says nothing about paths.
-    pub fn with(&self, mode: Option<SandboxMode>, network: Option<Network>) -> Self {
+    pub fn with(&self, mode: Option<SandboxMode>, network: Option<&Network>) -> Self {
         let mode = self.mode.max(mode.unwrap_or(SandboxMode::Off));
-        let network = self.network.min(network.unwrap_or(Network::On));
+        let network = self.network.narrowed(network.unwrap_or(&Network::On));
         Self { mode, network, ..self.clone() }
     }
 
     /// Whether everything this permits is permitted by another one too.
     pub fn is_within(&self, other: &Self) -> bool {
         self.mode >= other.mode
-            && self.network <= other.network
+            && self.network.is_within(&other.network)
             && self.writable.iter().all(|path| covers(&other.writable, path))
             && self.readable.iter().all(|path| covers(&other.readable, path))
     }

@@ -9,12 +9,14 @@ pub mod definition;
 pub mod effect;
 pub mod error;
 pub mod event;
+pub mod host_pattern;
 pub mod ids;
 pub mod inquiry;
 pub mod limits;
 pub mod mandate;
 pub mod message;
 pub mod model_choice;
+pub mod network;
 pub mod run;
 pub mod scope;
 pub mod session;
@@ -24,18 +26,20 @@ pub mod tool_call;
 pub mod usage;
 
 pub use command::{Address, Answer, Command, Delivery, PermissionDecision, PermissionScope};
-pub use confinement::{Confinement, Network, SandboxMode};
+pub use confinement::{Confinement, SandboxMode};
 pub use definition::{
     AgentDefinition, Dialect, Example, Isolation, Level, McpServer, Memory, Source, UseAs, Verifier,
 };
 pub use error::{ErrorCode, Problem};
 pub use event::{Event, EventBody, RunStatus};
+pub use host_pattern::HostPattern;
 pub use ids::{BlobId, CallId, MessageId, PermissionId, ProcessId, QuestionId, RunId, SessionId};
 pub use inquiry::{Choice, Question, QuestionReply, Response};
 pub use limits::Limits;
 pub use mandate::{Above, Mandate, Thoroughness};
 pub use message::{Lane, Message, Origin, Part};
 pub use model_choice::{Effort, ModelChoice};
+pub use network::Network;
 pub use scope::{PermissionMode, Scope};
 pub use session::{ForkPoint, ParentCall, Session};
 pub use time::Timestamp;

@@ -42,8 +42,8 @@ pub use session::{Delegation, Session, Sessions};
 pub use rooftree_process::sandbox;
 pub use rooftree_protocol as protocol;
 pub use rooftree_protocol::{
-    AgentDefinition, Effect, ErrorCode, Event, EventBody, McpServer, Network, PermissionId, PermissionMode,
-    RunId, RunStatus, SandboxMode, SessionId, ToolSpec, Usage,
+    AgentDefinition, Effect, ErrorCode, Event, EventBody, HostPattern, McpServer, Network, PermissionId,
+    PermissionMode, RunId, RunStatus, SandboxMode, SessionId, ToolSpec, Usage,
 };
 pub use rooftree_providers as providers;
 pub use rooftree_providers::Provider;

@@ -233,7 +233,7 @@ impl World {
         let general = &self.options.sandbox.confinement;
         let mandated = mandate.and_then(|mandate| mandate.sandbox.as_ref());
         let narrowed = mandated.map_or_else(|| general.clone(), |mandated| general.narrowed(mandated));
-        narrowed.with(definition.sandbox, definition.network)
+        narrowed.with(definition.sandbox, definition.network.as_ref())
     }
 
     /// The model a session thinks with: what the call says, its definition's, its own, that of

@@ -15,6 +15,7 @@ use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, Argument, Kind, flag, number, text},
     shell,
+    web::guard::Guard,
 };
 use processes::{Processes, Request};
 use start::{Started, start};
@@ -43,11 +44,13 @@ pub(crate) const ARGUMENTS: [Argument; 5] = [
 pub(crate) struct Bash {
     spec: ToolSpec,
     processes: Arc<Processes>,
+    /// Who of a list of hosts may be reached at all.
+    guard: Guard,
 }
 
 impl Bash {
-    pub fn new(processes: Arc<Processes>) -> Self {
-        Self { spec: arguments::spec("Bash", DESCRIPTION, &ARGUMENTS), processes }
+    pub fn new(processes: Arc<Processes>, guard: Guard) -> Self {
+        Self { spec: arguments::spec("Bash", DESCRIPTION, &ARGUMENTS), processes, guard }
     }
 }
 
@@ -112,12 +115,14 @@ impl Tool for Bash {
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
-        let processes = self.processes.clone();
+        let (processes, guard) = (self.processes.clone(), self.guard.clone());
         Box::pin(async move {
-            if flag(&input, "run_in_background") {
-                return start_in_background(&processes, &input, &context).await;
+            let is_left = flag(&input, "run_in_background");
+            if is_left && let Err(words) = processes.check_room(&context.session) {
+                return ToolOutput::failed(ErrorCode::LimitReached, words);
             }
-            match start(text(&input, "command"), &context, &processes).await {
+            match start(text(&input, "command"), &context, &processes, &guard).await {
+                Ok(started) if is_left => leave(&processes, started, &input, &context),
                 Ok(started) => wait(started, &input, &context).await,
                 Err(output) => output,
             }
@@ -126,7 +131,8 @@ impl Tool for Bash {
 }
 
 async fn wait(started: Started, input: &Value, context: &ToolContext) -> ToolOutput {
-    let Started { process, remark } = started;
+    let Started { process, remark, refused } = started;
+    refused.watched(context.progress.clone());
     let secs = number(input, "timeout_secs").unwrap_or(DEFAULT_SECS);
     let bounds = Bounds { time: Some(Duration::from_secs(secs)), output: OUTPUT_BYTES };
     let teller = Teller::new(context.progress.clone());
@@ -136,7 +142,8 @@ async fn wait(started: Started, input: &Value, context: &ToolContext) -> ToolOut
         () = teller.tell_regularly() => return ToolOutput::failed(ErrorCode::Internal, "The command was lost."),
     };
     teller.tell();
-    with_remark(remark, describe(&finished, secs))
+    let remarks: Vec<String> = remark.into_iter().chain(refused.news()).collect();
+    with_remark((!remarks.is_empty()).then(|| remarks.join("\n")), describe(&finished, secs))
 }
 
 /// What people and the model should know about how it ran stands above what it wrote.
@@ -166,20 +173,13 @@ fn describe(finished: &Finished, secs: u64) -> ToolOutput {
     }
 }
 
-async fn start_in_background(processes: &Arc<Processes>, input: &Value, context: &ToolContext) -> ToolOutput {
+/// Leaves it running in the background.
+fn leave(processes: &Processes, started: Started, input: &Value, context: &ToolContext) -> ToolOutput {
+    let Started { process, remark, refused } = started;
+    let (session, call) = (context.session.clone(), context.call.clone());
     let command = text(input, "command").to_owned();
-    if let Err(words) = processes.check_room(&context.session) {
-        return ToolOutput::failed(ErrorCode::LimitReached, words);
-    }
-    match start(&command, context, processes).await {
-        Err(output) => output,
-        Ok(Started { process, remark }) => {
-            let request = Request { session: context.session.clone(), call: context.call.clone(), command };
-            let id = processes.adopt(process, request);
-            let words = format!(
-                "Started in the background as task {id}. BashOutput shows what it writes, TaskStop ends it."
-            );
-            with_remark(remark, ToolOutput::done(words))
-        }
-    }
+    let id = processes.adopt(process, Request { session, call, command, refused });
+    let words =
+        format!("Started in the background as task {id}. BashOutput shows what it writes, TaskStop ends it.");
+    with_remark(remark, ToolOutput::done(words))
 }

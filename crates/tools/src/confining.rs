@@ -57,6 +57,7 @@ impl Confining {
         if *mode == SandboxMode::Off {
             return None;
         }
+        // With a list of hosts somebody answers for it where it has no network of its own.
         let reach = if *network == Network::On { Reach::On } else { Reach::Off };
         let mut sandbox = Sandbox::around(cwd, reach);
         sandbox.writable.extend(writable.iter().cloned());

@@ -21,6 +21,7 @@ mod notebook_edit;
 pub mod output;
 pub mod place;
 pub mod policy;
+pub mod proxy;
 mod reach;
 mod read;
 mod semantic_search;

@@ -1,16 +1,16 @@
 //! Options that say how what agents run is confined, for every command that runs agents.
 
 use clap::Args;
-use rooftree_protocol::{Network, SandboxMode};
+use rooftree_protocol::{Network, Problem, SandboxMode};
 
 /// They go before what the settings say.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Confined {
     /// Whether commands are confined: auto (where it works), required, off
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pub sandbox: Option<SandboxMode>,
-    /// Whom confined commands can reach: on (everybody) or off (nobody)
-    #[arg(long, value_name = "ON|OFF", value_parser = network)]
+    /// Whom confined commands can reach: on (everybody), off (nobody), or hosts between commas
+    #[arg(long, value_name = "ON|OFF|HOSTS", value_parser = network)]
     pub network: Option<Network>,
 }
 
@@ -19,5 +19,9 @@ fn mode(text: &str) -> Result<SandboxMode, String> {
 }
 
 fn network(text: &str) -> Result<Network, String> {
-    serde_json::from_value(text.into()).map_err(|_| "choose on or off".to_owned())
+    let list = |problem: Problem| {
+        let cause = problem.cause.map(|cause| format!(": {cause}")).unwrap_or_default();
+        format!("{}{cause}; choose on, off or hosts such as crates.io,*.github.com", problem.message)
+    };
+    text.parse().map_err(list)
 }

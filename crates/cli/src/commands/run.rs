@@ -268,7 +268,7 @@ fn wishes(arguments: &Arguments) -> Result<Wishes, Problem> {
         allow: known(&arguments.allow)?,
         deny: known(&arguments.deny)?,
         sandbox: arguments.confined.sandbox,
-        network: arguments.confined.network,
+        network: arguments.confined.network.clone(),
         max_turns: arguments.max_turns,
         timeout: arguments.timeout,
         max_cost: arguments.max_cost,

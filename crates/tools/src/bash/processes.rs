@@ -13,6 +13,8 @@ use rooftree_protocol::{CallId, ProcessId, SessionId};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
+use crate::proxy::Refused;
+
 /// Processes of one session that may run at the same time.
 const RUNNING: usize = 16;
 
@@ -54,11 +56,12 @@ pub(crate) struct Request {
     pub session: SessionId,
     pub call: CallId,
     pub command: String,
+    pub refused: Refused,
 }
 
 /// What is new about a process.
 pub(crate) struct Look {
-    /// What it wrote since the last look.
+    /// What it wrote since the last look, and whom it was not let reach.
     pub text: String,
     /// How it ended, if it did.
     pub ending: Option<Ending>,
@@ -79,6 +82,7 @@ struct Background {
     stop: CancellationToken,
     /// Fires when nothing of it is left.
     gone: CancellationToken,
+    refused: Refused,
     seen: Mutex<Seen>,
 }
 
@@ -161,6 +165,7 @@ impl Processes {
             session: request.session.clone(),
             stop: CancellationToken::new(),
             gone: CancellationToken::new(),
+            refused: request.refused,
             seen: Mutex::new(Seen { output: Kept::new(SPOOL_BYTES), position: 0, ending: None }),
         });
         self.remember(background.clone());
@@ -179,8 +184,9 @@ impl Processes {
     pub(crate) fn look(&self, session: &SessionId, id: &str) -> Option<Look> {
         let process = self.find(session, id)?;
         let mut seen = hold(&process.seen);
-        let (text, position) = seen.output.text_since(seen.position);
+        let (written, position) = seen.output.text_since(seen.position);
         seen.position = position;
+        let text = process.refused.news().into_iter().map(|line| line + "\n").chain([written]).collect();
         Some(Look { text, ending: seen.ending })
     }
 

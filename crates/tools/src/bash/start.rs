@@ -1,15 +1,27 @@
 //! Starts a shell for a command: confined as the session is, or not at all and then with a word about it.
 
-use rooftree_process::{Environment, Error, Input, Process, Spawn, spawn};
-use rooftree_protocol::{ErrorCode, SandboxMode};
+use std::io;
+
+use rooftree_process::{
+    Environment, Error, Input, Process, Sandbox, Spawn,
+    sandbox::{Gate, gate},
+    spawn,
+};
+use rooftree_protocol::{ErrorCode, Network, SandboxMode};
 
 use super::processes::Processes;
-use crate::{ToolContext, ToolOutput};
+use crate::{
+    ToolContext, ToolOutput,
+    proxy::{Proxy, Refused},
+    web::guard::Guard,
+};
 
 /// A command that runs, and what to say about how it runs.
 pub(super) struct Started {
     pub(super) process: Process,
     pub(super) remark: Option<String>,
+    /// Whom it was not let reach.
+    pub(super) refused: Refused,
 }
 
 /// Starts it; else says why not, for the model.
@@ -17,9 +29,16 @@ pub(super) async fn start(
     command: &str,
     context: &ToolContext,
     processes: &Processes,
+    guard: &Guard,
 ) -> Result<Started, ToolOutput> {
     let confining = context.sandbox.as_ref();
-    let sandbox = confining.and_then(|confining| confining.sandbox(&context.session, &context.cwd));
+    let mut sandbox = confining.and_then(|confining| confining.sandbox(&context.session, &context.cwd));
+    let refused = Refused::default();
+    let network = confining.map(|confining| &confining.confinement.network);
+    if let (Some(sandbox), Some(Network::Hosts(hosts))) = (&mut sandbox, network) {
+        let proxy = Proxy::new(hosts, guard.clone(), refused.clone());
+        sandbox.gate = Some(answered(proxy).map_err(unreachable)?);
+    }
     let mut request = Spawn {
         program: "bash".into(),
         args: vec!["-c".into(), "--".into(), command.into()],
@@ -29,16 +48,34 @@ pub(super) async fn start(
         sandbox: sandbox.map(Into::into),
     };
     match shell(&mut request).await {
-        Ok(process) => Ok(Started { process, remark: None }),
-        Err(Error::Unconfined { reason, .. }) if is_required(context) => Err(refused(&reason)),
+        Ok(process) => Ok(Started { process, remark: None, refused }),
+        Err(Error::Unconfined { reason, .. }) if is_required(context) => Err(unstarted(&reason)),
         Err(Error::Unconfined { reason, .. }) => {
-            request.sandbox = None;
-            let process = shell(&mut request).await.map_err(failed)?;
-            let remark = format!("[commands are not confined here: {reason}]");
-            Ok(Started { process, remark: processes.is_first_unconfined().then_some(remark) })
+            let (process, remark) = looser(&mut request, &reason).await.map_err(failed)?;
+            Ok(Started { process, remark: processes.is_first_unconfined().then_some(remark), refused })
         }
         Err(error) => Err(failed(error)),
     }
+}
+
+/// As confined as can be had: where hosts cannot be told apart, none is reached.
+async fn looser(request: &mut Spawn, reason: &str) -> Result<(Process, String), Error> {
+    let gated = request.sandbox.take().filter(|sandbox| sandbox.gate.is_some());
+    if let Some(sandbox) = gated {
+        request.sandbox = Some(Sandbox { gate: None, ..Sandbox::clone(&sandbox) }.into());
+        match shell(request).await {
+            Err(Error::Unconfined { .. }) => request.sandbox = None,
+            started => return Ok((started?, format!("[commands reach nobody here: {reason}]"))),
+        }
+    }
+    Ok((shell(request).await?, format!("[commands are not confined here: {reason}]")))
+}
+
+/// A gate where a proxy answers, until the program has ended.
+fn answered(proxy: Proxy) -> io::Result<Gate> {
+    let (gate, keeper) = gate()?;
+    tokio::spawn(proxy.keep(keeper));
+    Ok(gate)
 }
 
 fn is_required(context: &ToolContext) -> bool {
@@ -77,7 +114,11 @@ fn failed(error: Error) -> ToolOutput {
     ToolOutput::failed(ErrorCode::ToolFailed, format!("Could not {error}."))
 }
 
-fn refused(reason: &str) -> ToolOutput {
+fn unreachable(error: io::Error) -> ToolOutput {
+    ToolOutput::failed(ErrorCode::ToolFailed, format!("Could not open a way to the network: {error}."))
+}
+
+fn unstarted(reason: &str) -> ToolOutput {
     let words = format!(
         "The command was not started: it has to be confined, and nothing here can do that ({reason}). \
          People can install bubblewrap (bwrap), see `rooftree doctor`, or set sandbox.mode to auto."

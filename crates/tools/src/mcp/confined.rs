@@ -28,7 +28,7 @@ pub(super) fn sandbox(confining: &Confining, server: &McpServer) -> Option<Sandb
     let cwd = server.cwd.as_deref()?;
     let confinement = Confinement {
         mode: mode(confining, server),
-        network: server.network.unwrap_or(Network::On),
+        network: server.network.clone().unwrap_or(Network::On),
         ..confining.confinement.clone()
     };
     let mut sandbox = Confining { confinement, ..confining.clone() }.around(cwd)?;

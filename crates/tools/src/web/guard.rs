@@ -138,7 +138,8 @@ impl Guard {
         }
     }
 
-    fn allows(&self, target: &Target) -> bool {
+    /// Whether somebody gave their word for it.
+    pub(crate) fn allows(&self, target: &Target) -> bool {
         self.exceptions.iter().any(|exception| exception.covers(target))
     }
 }

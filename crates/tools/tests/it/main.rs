@@ -18,6 +18,7 @@ mod notebooks;
 mod paths;
 mod pinning;
 mod policy;
+mod proxy;
 mod reading;
 mod sandbox;
 mod searching;

@@ -98,7 +98,7 @@ async fn a_session_without_a_network_reaches_nobody() {
     let command = format!("exec 3<>/dev/tcp/127.0.0.1/{}", server.local_addr().unwrap().port());
     for (network, reaches) in [(Network::On, true), (Network::Off, false)] {
         let mut desk = Desk::new();
-        confined(&mut desk, Confinement { network, ..required() });
+        confined(&mut desk, Confinement { network: network.clone(), ..required() });
         let output = desk.call("Bash", json!({"command": command})).await;
         assert_eq!(output.failure.is_none(), reaches, "{network:?}: {}", output.text());
     }

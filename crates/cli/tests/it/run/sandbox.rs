@@ -1,6 +1,13 @@
 //! Commands in the sandbox that flags, settings and definitions ask for, with the real program.
 
-use std::{env, fs, net::TcpListener, os::unix::fs::symlink, path::Path};
+use std::{
+    env, fs,
+    io::{Read, Write},
+    net::TcpListener,
+    os::unix::fs::symlink,
+    path::Path,
+    thread,
+};
 
 use super::desk::{Desk, finished};
 
@@ -77,7 +84,8 @@ fn link(program: &str, place: &Path) {
 fn a_wish_nobody_understands_is_refused_with_what_there_is() {
     for (arguments, words) in [
         (["--sandbox", "maybe"], "choose one of auto, required, off"),
-        (["--network", "github.com"], "choose on or off"),
+        (["--network", "https://github.com"], "choose on, off or hosts"),
+        (["--network", "crates.io,,"], "names no hosts"),
     ] {
         let done = Desk::with_echo().run(&[&arguments[..], &["Go"]].concat());
         assert!(done.code == 2 && done.err.contains(words), "{done:?}");
@@ -98,5 +106,71 @@ fn no_file_tool_changes_what_this_program_obeys() {
         let said = desk.run(&["--permission-mode", mode, "Go"]).out;
         assert!(said.contains("people change that"), "{mode}: {said}");
         assert!(!target.exists(), "{mode}");
+    }
+}
+
+/// Asks two hosts through the proxy and one without it.
+const ASKING: &str = r#"
+ask() { a=${http_proxy#http://}; exec 3<>/dev/tcp/${a%:*}/${a#*:}; printf "GET http://$1/ HTTP/1.1\r\n\r\n" >&3; cat <&3; }
+ask localhost:PORT
+ask refused.example
+(exec 3<>/dev/tcp/127.0.0.1/PORT) && echo direct
+true"#;
+
+/// Says hello to everybody who asks, for as long as this process lives.
+fn greeter() -> String {
+    let server = server();
+    let port = server.local_addr().unwrap().port().to_string();
+    thread::spawn(move || {
+        for mut client in server.incoming().flatten() {
+            let _ = client.read(&mut [0; 1000]);
+            let _ = client.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nhello\n");
+        }
+    });
+    port
+}
+
+#[test]
+fn commands_with_a_list_reach_its_hosts_and_people_hear_whom_they_did_not_reach() {
+    let port = greeter();
+    let list = "[sandbox]\nmode = \"required\"\nnetwork = [\"localhost\"]\n";
+    for (settings, flags) in
+        [(list, &[][..]), ("", &["--sandbox", "required", "--network", "localhost,a.example"])]
+    {
+        let desk = Desk::new("");
+        let command = ASKING.replace("PORT", &port);
+        desk.rewrite(&format!(
+            "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = {{ command = '''{command}''' }}\n\
+             [[reply]]\ntext = \"\"\"{{{{ results[0].text }}}}\"\"\""
+        ));
+        let settings = format!("{settings}[web]\nallow_private = [\"localhost:{port}\"]\n");
+        fs::write(desk.house.path().join("config.toml"), settings).unwrap();
+        let done = desk.run(&[&["--permission-mode", "bypass"], flags, &["Go"]].concat());
+        let text = done.well();
+        if text.contains("needs bubblewrap") || text.contains("nothing here can do that") {
+            eprintln!("left out: {text}");
+            return;
+        }
+        assert!(text.contains("hello") && !text.contains("direct"), "{text}");
+        assert!(text.contains("[network: refused.example is not on the list"), "{text}");
+    }
+}
+
+#[test]
+fn without_bubblewrap_a_list_is_nobody_or_a_refusal() {
+    let port = greeter();
+    let place = tempfile::tempdir().unwrap();
+    ["bash", "true", "cat"].iter().for_each(|program| link(program, place.path()));
+    for (mode, wanted) in [("required", "not started"), ("auto", "[commands ")] {
+        let desk = Desk::new("");
+        desk.rewrite(&format!(
+            "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = {{ command = \"(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo direct; true\" }}\n\
+             [[reply]]\ntext = \"\"\"{{{{ results[0].text }}}}\"\"\""
+        ));
+        let arguments = ["--permission-mode", "bypass", "--sandbox", mode, "--network", "crates.io", "Go"];
+        let done = finished(desk.command(&arguments).env("PATH", place.path()).spawn().unwrap());
+        let text = done.well();
+        assert!(text.contains(wanted), "{mode}: {text}");
+        assert!(!text.contains("direct") || text.contains("not confined here"), "{mode}: {text}");
     }
 }

@@ -101,10 +101,13 @@ impl Filling<'_> {
 
     /// Read as text: to some, `off` is a word for false.
     pub(super) fn network(&mut self, entry: &Entry) {
-        match entry.node.text() {
-            Some("on") => self.definition.network = Some(Network::On),
-            Some("off") => self.definition.network = Some(Network::Off),
-            _ => self.wrong(entry, "on or off"),
+        let read: Option<Network> = match entry.node.text() {
+            Some(text) => text.parse().ok(),
+            None => serde_json::from_value(entry.node.json()).ok(),
+        };
+        match read {
+            Some(network) => self.definition.network = Some(network),
+            None => self.wrong(entry, "on, off or a list of hosts such as [crates.io, \"*.github.com\"]"),
         }
     }
 

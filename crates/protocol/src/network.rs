@@ -1,0 +1,145 @@
+//! Whom programs can reach: nobody, some hosts by name, or everybody. It only ever narrows.
+
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ErrorCode, HostPattern, Problem};
+
+/// Whom programs can reach.
+///
+/// Invariant: a list is sorted, names each pattern once and is not empty: an empty one is [`Network::Off`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "Written", into = "Written")]
+#[schemars(with = "Written")]
+pub enum Network {
+    /// Nobody. Holds only where they are confined.
+    Off,
+    /// These hosts and no others, through a proxy. Holds only where they are confined.
+    Hosts(Vec<HostPattern>),
+    /// Everybody this machine can reach.
+    #[default]
+    On,
+}
+
+/// As it is written down: a word, or a list.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "expected \"on\", \"off\" or a list of hosts such as [\"crates.io\", \"*.github.com\"]"
+)]
+enum Written {
+    Word(Word),
+    Hosts(Vec<HostPattern>),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Word {
+    Off,
+    On,
+}
+
+impl Network {
+    /// These hosts and no others.
+    pub fn hosts(patterns: impl IntoIterator<Item = HostPattern>) -> Self {
+        let mut patterns: Vec<HostPattern> = patterns.into_iter().collect();
+        patterns.sort();
+        patterns.dedup();
+        if patterns.is_empty() { Self::Off } else { Self::Hosts(patterns) }
+    }
+
+    /// Whom both permit.
+    ///
+    /// Two patterns either exclude each other or one holds the other, so that what lists have in
+    /// common is again a list.
+    pub fn narrowed(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Off, _) | (_, Self::Off) => Self::Off,
+            (Self::On, same) | (same, Self::On) => same.clone(),
+            (Self::Hosts(one), Self::Hosts(other)) => {
+                let here = one.iter().filter(|pattern| holds(other, pattern));
+                let there = other.iter().filter(|pattern| holds(one, pattern));
+                Self::hosts(here.chain(there).cloned())
+            }
+        }
+    }
+
+    /// Whether everybody this permits is permitted by another one too.
+    pub fn is_within(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Off, _) | (_, Self::On) => true,
+            (Self::Hosts(one), Self::Hosts(other)) => one.iter().all(|pattern| holds(other, pattern)),
+            (Self::Hosts(_) | Self::On, _) => false,
+        }
+    }
+}
+
+fn holds(patterns: &[HostPattern], one: &HostPattern) -> bool {
+    patterns.iter().any(|pattern| pattern.holds(one))
+}
+
+impl FromStr for Network {
+    type Err = Problem;
+
+    /// `on`, `off`, or hosts between commas.
+    fn from_str(text: &str) -> Result<Self, Problem> {
+        match text.trim() {
+            "on" => Ok(Self::On),
+            "off" => Ok(Self::Off),
+            // More likely a slip than a host.
+            word if !word.contains(['.', ',', '*', '[']) && word != "localhost" => {
+                Err(Problem::new(ErrorCode::InvalidConfig, format!("`{word}` is neither on nor off"))
+                    .cause("alone, a word without a dot is no host")
+                    .fix("write on, off, or hosts between commas, for example crates.io,*.github.com"))
+            }
+            list => Ok(Self::hosts(list.split(',').map(str::parse).collect::<Result<Vec<_>, Problem>>()?)),
+        }
+    }
+}
+
+impl From<Written> for Network {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Word(Word::Off) => Self::Off,
+            Written::Word(Word::On) => Self::On,
+            Written::Hosts(patterns) => Self::hosts(patterns),
+        }
+    }
+}
+
+impl From<Network> for Written {
+    fn from(network: Network) -> Self {
+        match network {
+            Network::Off => Self::Word(Word::Off),
+            Network::On => Self::Word(Word::On),
+            Network::Hosts(patterns) => Self::Hosts(patterns),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_not_taken_for_a_host() {
+        assert!("onn".parse::<Network>().is_err() && "localhost".parse::<Network>().is_ok());
+        let error = serde_json::from_str::<Network>("\"maybe\"").unwrap_err();
+        assert!(error.to_string().contains("a list of hosts"), "{error}");
+    }
+
+    #[test]
+    fn it_survives_being_written_and_an_empty_list_is_nobody() {
+        for text in ["\"on\"", "\"off\"", "[\"*.a.io\",\"b.io\"]"] {
+            let network: Network = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&network).unwrap(), text);
+        }
+        assert_eq!(serde_json::from_str::<Network>("[]").unwrap(), Network::Off);
+        assert_eq!(
+            "b.io, *.a.io,b.io".parse::<Network>().unwrap(),
+            serde_json::from_str("[\"*.a.io\",\"b.io\"]").unwrap()
+        );
+    }
+}

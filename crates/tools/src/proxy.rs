@@ -1,0 +1,174 @@
+//! What confined programs have instead of a network: a proxy that reaches the hosts of a list and nobody else.
+//!
+//! It lives in this process and answers at the gate of one program, so it ends with that program, and
+//! with this process. Names are looked up here, for hosts of the list only; every connection goes to
+//! an address that the guard has judged. What is said inside a tunnel is not looked at.
+
+mod head;
+mod refused;
+
+use std::{io, sync::Arc, time::Duration};
+
+use rooftree_process::sandbox::Gatekeeper;
+use rooftree_protocol::{ErrorCode, HostPattern};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, copy, copy_bidirectional, sink},
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use crate::web::{
+    guard::{Guard, Refusal},
+    target::Target,
+};
+use head::Head;
+pub use refused::Refused;
+
+/// Connections of one program at the same time; more wait.
+const CONNECTIONS: usize = 64;
+
+/// How long a client may take to say whom it wants.
+const HEAD_TIME: Duration = Duration::from_secs(30);
+
+/// How long finding and reaching a host may take.
+const REACH_TIME: Duration = Duration::from_secs(20);
+
+/// How long one connection may last.
+const CONNECTION_TIME: Duration = Duration::from_secs(60 * 60);
+
+/// How much of what nobody wanted is taken in, and for how long.
+const UNREAD_BYTES: u64 = 1024 * 1024;
+const UNREAD_TIME: Duration = Duration::from_secs(2);
+
+/// How long to wait when no connection can be taken: this process has too many files open.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Where web servers are. A list names hosts, not whatever else runs on them.
+const PORTS: [u16; 2] = [80, 443];
+
+/// Reaches the hosts of a list for one program.
+#[derive(Clone)]
+pub struct Proxy {
+    hosts: Arc<[HostPattern]>,
+    guard: Guard,
+    refused: Refused,
+}
+
+impl Proxy {
+    /// For these hosts, as far as the guard lets them be reached at all. What is refused is noted.
+    pub fn new(hosts: &[HostPattern], guard: Guard, refused: Refused) -> Self {
+        Self { hosts: hosts.into(), guard, refused }
+    }
+
+    /// Answers at a gate until nobody is left inside.
+    pub async fn keep(self, mut gate: Gatekeeper) {
+        let Ok(listener) = gate.listener().await else { return };
+        tokio::select! {
+            () = gate.closed() => {}
+            () = self.answer(listener) => {}
+        }
+    }
+
+    /// Answers whoever connects, for as long as this is awaited.
+    pub async fn answer(&self, listener: TcpListener) {
+        let room = Arc::new(Semaphore::new(CONNECTIONS));
+        let mut connections = JoinSet::new();
+        loop {
+            while connections.try_join_next().is_some() {}
+            let Ok(place) = room.clone().acquire_owned().await else { return };
+            let Ok((client, _)) = listener.accept().await else {
+                sleep(PAUSE).await;
+                continue;
+            };
+            let proxy = self.clone();
+            connections.spawn(async move {
+                // Whoever goes away in the middle needs no answer.
+                let _ = timeout(CONNECTION_TIME, proxy.attend(client)).await;
+                drop(place);
+            });
+        }
+    }
+
+    async fn attend(&self, mut client: TcpStream) -> io::Result<()> {
+        let head = match timeout(HEAD_TIME, Head::read(&mut client)).await {
+            Ok(read) => read?,
+            Err(_) => return Ok(()),
+        };
+        let reached = match head {
+            Ok(head) => self.reach(&head.target).await.map(|server| (head, server)),
+            Err(refusal) => Err(refusal),
+        };
+        match reached {
+            Ok((head, mut server)) => {
+                client.write_all(head.said_to_client()).await?;
+                server.write_all(&head.said_to_server()).await?;
+                copy_bidirectional(&mut client, &mut server).await.map(|_| ())
+            }
+            Err(refusal) => decline(client, &refusal).await,
+        }
+    }
+
+    /// A connection to a host, if it may be reached.
+    async fn reach(&self, target: &Target) -> Result<TcpStream, Refusal> {
+        let host = target.host();
+        let late = |_| Refusal::failed(format!("{host} could not be reached in {REACH_TIME:?}."));
+        let reached = timeout(REACH_TIME, self.connect(target)).await.map_err(late).flatten();
+        if let Err(refusal) = &reached
+            && refusal.code == ErrorCode::ToolDenied
+        {
+            self.refused.note(refusal.to_string());
+        }
+        reached
+    }
+
+    async fn connect(&self, target: &Target) -> Result<TcpStream, Refusal> {
+        // Before its name is looked up: a name is a message to whoever answers for it.
+        self.check(target)?;
+        let admitted = self.guard.admit_target(target.clone()).await?;
+        TcpStream::connect(admitted.addresses.as_slice())
+            .await
+            .map_err(|error| Refusal::failed(format!("{} cannot be reached: {error}.", target.host())))
+    }
+
+    fn check(&self, target: &Target) -> Result<(), Refusal> {
+        let (host, port) = (target.host(), target.port());
+        if !self.hosts.iter().any(|pattern| pattern.covers(host)) {
+            return Err(Refusal::forbidden(format!(
+                "{host} is not on the list of hosts that commands may reach. The user can add it in \
+                 config.toml: [sandbox] network = [\"{host}\", …], in the agent's definition, or with --network."
+            )));
+        }
+        if !PORTS.contains(&port) && !self.guard.allows(target) {
+            return Err(Refusal::forbidden(format!(
+                "Port {port} of {host} is not reached: commands with a list of hosts have ports {PORTS:?} only."
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Answers with a refusal. What is still on its way is taken in: an end with something unread would take
+/// the answer away from the client.
+async fn decline(mut client: TcpStream, refusal: &Refusal) -> io::Result<()> {
+    client.write_all(answer(refusal).as_bytes()).await?;
+    client.shutdown().await?;
+    let unread = async { copy(&mut client.take(UNREAD_BYTES), &mut sink()).await };
+    timeout(UNREAD_TIME, unread).await.map_or(Ok(()), |taken| taken.map(|_| ()))
+}
+
+/// A refusal as HTTP.
+fn answer(refusal: &Refusal) -> String {
+    let status = match refusal.code {
+        ErrorCode::ToolDenied => "403 Forbidden",
+        ErrorCode::InvalidArguments => "400 Bad Request",
+        _ => "502 Bad Gateway",
+    };
+    let words = format!("rooftree: {refusal}\n");
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n{words}",
+        words.len()
+    )
+}
