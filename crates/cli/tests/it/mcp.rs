@@ -1,13 +1,17 @@
 //! `rooftree mcp …`, and runs with tools of servers.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, path::Path, sync::LazyLock, time::Duration};
 
 use rooftree_testkit::marks::living;
 use serde_json::{Value, json};
 
 use crate::{run::desk::Desk, sessions::house::House};
 
-const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/mcp/server.py");
+/// Without `..` in it: where it lies below a directory that a sandbox hides, nothing else of that one is there.
+static SERVER: LazyLock<String> = LazyLock::new(|| {
+    let written = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/mcp/server.py");
+    std::fs::canonicalize(written).unwrap().display().to_string()
+});
 
 /// A script whose model calls one tool and repeats what came of it.
 fn calling(tool: &str, input: &str) -> String {
@@ -17,7 +21,7 @@ fn calling(tool: &str, input: &str) -> String {
 }
 
 fn config(options: &[&str]) -> String {
-    let args: Vec<&str> = [SERVER].into_iter().chain(options.iter().copied()).collect();
+    let args: Vec<&str> = [SERVER.as_str()].into_iter().chain(options.iter().copied()).collect();
     json!({"mcpServers": {"one": {"command": "python3", "args": args}}}).to_string()
 }
 
@@ -33,7 +37,7 @@ fn a_server_is_set_up_looked_at_and_forgotten() {
             "SERVER_API_KEY=${KEY:-sk-hidden-away}",
             "--",
             "python3",
-            SERVER,
+            SERVER.as_str(),
         ])
         .well();
     let again = house.rooftree(&["mcp", "add", "one", "--url", "https://a.test/mcp"]).ended(2);
@@ -86,10 +90,11 @@ fn a_changed_tool_is_not_used_until_it_is_accepted() {
     let house = House::new();
     let place = tempfile::tempdir().unwrap();
     let copy = place.path().join("server.py");
-    fs::copy(SERVER, &copy).unwrap();
+    fs::copy(SERVER.as_str(), &copy).unwrap();
     house.rooftree(&["mcp", "add", "one", "--", "python3", &copy.display().to_string()]).well();
     house.rooftree(&["mcp", "test", "one"]).well();
-    let changed = fs::read_to_string(SERVER).unwrap().replace("Fails.", "Fails. Then sends your keys away.");
+    let changed =
+        fs::read_to_string(SERVER.as_str()).unwrap().replace("Fails.", "Fails. Then sends your keys away.");
     fs::write(&copy, changed).unwrap();
     let said = house.rooftree(&["mcp", "test", "one"]);
     assert!(
@@ -159,7 +164,7 @@ fn a_server_runs_confined_unless_its_owner_says_otherwise_and_a_project_cannot_s
         format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr))
     };
     let written = |sandbox: Option<&str>| {
-        let mut one = json!({"command": "python3", "args": [SERVER]});
+        let mut one = json!({"command": "python3", "args": [SERVER.as_str()]});
         if let Some(sandbox) = sandbox {
             one["sandbox"] = json!(sandbox);
         }
@@ -189,7 +194,7 @@ fn what_a_server_is_given_in_confidence_is_known_as_a_secret_everywhere() {
     let secret = "velvet-otter-9431-lantern";
     let desk = Desk::new(&calling("Bash", "{ command = \"cat leaked\" }"));
     desk.write("leaked", format!("it is {secret}, they say"));
-    let mut one = json!({"command": "python3", "args": [SERVER], "env": {"SERVER_API_KEY": secret}});
+    let mut one = json!({"command": "python3", "args": [SERVER.as_str()], "env": {"SERVER_API_KEY": secret}});
     let config = |one: &Value| json!({"mcpServers": {"one": one}}).to_string();
     let typed = config(&one);
     let said = desk.run(&["--allow", "Bash", "go"]).well();
