@@ -93,6 +93,9 @@ pub fn clean_line(text: &str) -> String {
     clean(text).split('\n').map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
+/// Characters of the longest colour: two of twenty-four bits and what goes with them.
+const LONGEST_COLOUR: usize = 48;
+
 /// A page of ours with nothing in it but text and colours: the last look before it is printed.
 /// What came from outside was cleaned where it was put in; this is for what was forgotten there.
 pub fn with_colours(page: &str) -> String {
@@ -101,7 +104,8 @@ pub fn with_colours(page: &str) -> String {
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
         out.push_str(&clean(before));
         let length = after.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
-        if after.as_bytes().get(length) == Some(&b'm') {
+        // Terminals differ in what they make of a longer one.
+        if length <= LONGEST_COLOUR && after.as_bytes().get(length) == Some(&b'm') {
             out.push_str("\u{1b}[");
             out.push_str(after.get(..=length).unwrap_or_default());
             rest = after.get(length + 1..).unwrap_or_default();

@@ -78,8 +78,9 @@ async fn fifty_who_need_three_confined_servers_share_three_and_none_is_left() {
     assert_eq!(living(home.path()), 0);
 }
 
-/// A directory that is the same in a sandbox: `/tmp` is another one there.
+/// A directory that is the same in a sandbox, where `/tmp` and homes are others.
 fn outside() -> &'static str {
     let built = env!("CARGO_TARGET_TMPDIR");
-    if built.starts_with("/tmp/") { "/var/tmp" } else { built }
+    let is_hidden = ["/tmp/", "/var/tmp/", "/home/", "/root/"].iter().any(|place| built.starts_with(place));
+    if is_hidden && tempfile::tempdir_in("/opt").is_ok() { "/opt" } else { built }
 }
