@@ -15,12 +15,12 @@ const LONGEST: Duration = Duration::from_secs(10);
 const LARGEST: usize = 16 * 1024;
 
 /// Runs a target over seeds and what becomes of them: for a moment, or for as many seconds as
-/// `ROOFTREE_FUZZ_SECS` says. Returns how many inputs were tried.
+/// `ROOFTREE_FUZZ_SECS` says, beginning with `ROOFTREE_FUZZ_SEED`. Returns how many inputs were tried.
 pub fn run(seeds: &[&[u8]], words: &[&str], target: impl Fn(&[u8])) -> u64 {
     let time = env::var("ROOFTREE_FUZZ_SECS").ok().and_then(|secs| secs.parse().ok());
     let time = time.map_or(Duration::from_millis(500), Duration::from_secs);
     let seed = env::var("ROOFTREE_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok());
-    let mut chance = Chance(seed.unwrap_or_else(fresh_seed));
+    let mut chance = Chance(seed.unwrap_or(SEED));
     let since = Instant::now();
     let mut tried = 0;
     for input in seeds {
@@ -40,10 +40,9 @@ pub fn run(seeds: &[&[u8]], words: &[&str], target: impl Fn(&[u8])) -> u64 {
     tried
 }
 
-fn fresh_seed() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(1, |since| since.as_nanos() as u64 | 1)
-}
+/// The same inputs in every run, so that a change is judged by what it changes. Whoever looks for flaws
+/// says another seed.
+const SEED: u64 = 0x2026_1116_5afe_4a4d;
 
 fn attempt(input: &[u8], target: &impl Fn(&[u8])) {
     let since = Instant::now();
