@@ -83,13 +83,13 @@ mod tests {
     fn the_longest_name_decides_and_what_leads_to_something_protected_is_pinned() {
         let place = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(place.path()).unwrap();
-        fs::create_dir_all(root.join("home/work/.git/hooks")).unwrap();
+        fs::create_dir_all(root.join("home/project/.git/hooks")).unwrap();
         fs::create_dir_all(root.join("home/.tool")).unwrap();
         let sandbox = Sandbox {
-            hidden: vec![root.join("home"), root.join("home/work/gone")],
+            hidden: vec![root.join("home"), root.join("home/project/gone")],
             readable: vec![root.join("home/.tool")],
-            writable: vec![root.join("home/work"), "/".into()],
-            protected: vec![root.join("home/work/.git/hooks")],
+            writable: vec![root.join("home/project"), "/".into()],
+            protected: vec![root.join("home/project/.git/hooks")],
             ..Sandbox::default()
         };
         let found: Vec<(String, Hold)> = rungs(&sandbox)
@@ -99,9 +99,9 @@ mod tests {
         let wanted = [
             ("home", Hold::Hidden),
             ("home/.tool", Hold::Readable),
-            ("home/work", Hold::Writable),
-            ("home/work/.git", Hold::Pinned),
-            ("home/work/.git/hooks", Hold::Protected),
+            ("home/project", Hold::Writable),
+            ("home/project/.git", Hold::Pinned),
+            ("home/project/.git/hooks", Hold::Protected),
         ];
         assert_eq!(found, wanted.map(|(path, hold)| (path.to_owned(), hold)));
     }

@@ -113,14 +113,14 @@ mod tests {
     fn neighbours_of_something_hidden_are_allowed_one_by_one() {
         let place = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(place.path()).unwrap();
-        for directory in ["home/secret", "home/.tool/bin", "home/work/src", "etc"] {
+        for directory in ["home/secret", "home/.tool/bin", "home/project/src", "etc"] {
             fs::create_dir_all(root.join(directory)).unwrap();
         }
         std::os::unix::fs::symlink(root.join("home/secret"), root.join("way-in")).unwrap();
         let sandbox = Sandbox {
             hidden: vec![root.join("home")],
             readable: vec![root.join("home/.tool")],
-            writable: vec![root.join("home/work")],
+            writable: vec![root.join("home/project")],
             ..Sandbox::default()
         };
         let mut found = Vec::new();
@@ -130,7 +130,7 @@ mod tests {
             .map(|grant| (grant.path.strip_prefix(&root).unwrap().display().to_string(), grant.is_writable))
             .collect();
         found.sort();
-        let wanted = [("etc", false), ("home/.tool", false), ("home/work", true)];
+        let wanted = [("etc", false), ("home/.tool", false), ("home/project", true)];
         assert_eq!(found, wanted.map(|(path, is_writable)| (path.to_owned(), is_writable)));
     }
 }

@@ -4,18 +4,22 @@
 //! that was not fold to the same history.
 //! Invariant: in `messages()` every call has exactly one result, right after its reply.
 
+mod shaped;
+
 use std::{collections::BTreeSet, sync::Arc};
 
 use rooftree_protocol::{
-    Answer, BlobId, CallId, Event, EventBody, Lane, Limits, MessageId, Origin, Outcome, Part, PermissionMode,
-    Repeat, RunId, Timestamp, Todo, ToolCall, ToolKind, ToolResult, Usage,
+    Answer, BlobId, Event, EventBody, Lane, Limits, MessageId, Origin, Part, PermissionMode, Repeat, RunId,
+    Timestamp, Todo, ToolCall, ToolKind, ToolResult, Usage,
     event::{
         ClearReason, Compaction, HookNote, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, Verdict,
         WaitReason,
     },
 };
-use rooftree_providers::{ModelMessage, may_be_shown};
+use rooftree_providers::ModelMessage;
 
+pub(crate) use self::shaped::INTERRUPTED;
+use self::shaped::{go_on, images_in, results_of, trimmed};
 use super::{
     run_view::{Asked, RunView},
     window, wording,
@@ -489,63 +493,4 @@ impl History {
             (asked.settled, asked.answer) = (true, answer.cloned());
         }
     }
-}
-
-/// What follows a reply that was cut off at the model's output limit.
-fn go_on() -> ModelMessage {
-    ModelMessage::User(vec![Part::text("Your response was cut off. Please continue.")])
-}
-
-/// A message without images, whose tool results are cut to so many characters.
-fn trimmed(message: &ModelMessage, chars: usize) -> ModelMessage {
-    let short = |part: &Part| match part {
-        Part::Text { text } => match text.char_indices().nth(chars) {
-            Some((at, _)) => Part::text(format!("{}\n[… left out]", text.get(..at).unwrap_or_default())),
-            None => part.clone(),
-        },
-        other => without_image(other),
-    };
-    match message {
-        ModelMessage::User(parts) => ModelMessage::User(parts.iter().map(without_image).collect()),
-        ModelMessage::Assistant { .. } => message.clone(),
-        ModelMessage::Results(results) => {
-            let result = |result: &ToolResult| {
-                let content = result.content.iter().map(short).collect();
-                ToolResult { content, ..result.clone() }
-            };
-            ModelMessage::Results(results.iter().map(result).collect())
-        }
-    }
-}
-
-fn without_image(part: &Part) -> Part {
-    if let Part::Image { .. } = part { Part::text("[image left out]") } else { part.clone() }
-}
-
-/// The images of a message, in order.
-fn images_in(message: &ModelMessage) -> Vec<BlobId> {
-    let blob = |part: &Part| match part {
-        Part::Image { blob, .. } | Part::File { blob, .. } if may_be_shown(part) => Some(blob.clone()),
-        _ => None,
-    };
-    match message {
-        ModelMessage::User(parts) => parts.iter().filter_map(blob).collect(),
-        ModelMessage::Results(results) => {
-            results.iter().flat_map(|result| result.content.iter().filter_map(blob)).collect()
-        }
-        ModelMessage::Assistant { .. } => Vec::new(),
-    }
-}
-
-/// What the model reads for a call nobody knows the outcome of.
-pub(crate) const INTERRUPTED: &str = "unknown: interrupted. The program stopped while this call was under way; \
-     nobody knows whether it took effect. Check before you try again.";
-
-fn results_of(calls: &[OpenCall], words: &str) -> ModelMessage {
-    let result = |open: &OpenCall| open.result.clone().unwrap_or_else(|| unknown(&open.call.id, words));
-    ModelMessage::Results(calls.iter().map(result).collect())
-}
-
-fn unknown(call: &CallId, words: &str) -> ToolResult {
-    ToolResult { call: call.clone(), outcome: Outcome::Unknown, content: vec![Part::text(words)] }
 }

@@ -1,0 +1,62 @@
+//! What may happen without asking, as it is now: settings, definition and mandate, the rules people made, the mode.
+
+use rooftree_protocol::{EventBody, PermissionMode, event::NoticeLevel};
+
+use super::Agent;
+use crate::{Error, standing};
+
+impl Agent {
+    /// Puts the policy together anew if people have made or taken away rules, or the mode was changed.
+    pub(super) async fn renew_policy(&mut self) -> Result<(), Error> {
+        let (mode, is_wary) = (self.history.mode(), self.is_wary());
+        let is_same = (self.policy_of.1, self.policy_of.2) == (mode, is_wary);
+        if is_same && self.world.standing.is_current(self.policy_of.0) {
+            return Ok(());
+        }
+        let (edition, rules) = self.world.standing.read(&**self.world.store()).await?;
+        let mut policy = self.world.policy(&self.kit.definition, self.mandate.as_deref());
+        policy.mode = self.mode_now(policy.mode);
+        if is_wary && policy.mode == PermissionMode::Auto {
+            policy.mode = PermissionMode::AcceptEdits;
+            self.tell_wariness();
+        }
+        let root = self.root();
+        if !rules.is_empty() && root != self.session.id {
+            let above = self.world.store().session(&root).await?;
+            self.home = above.map_or_else(|| self.session.cwd.clone(), |above| above.cwd);
+        }
+        standing::add(&mut policy, &rules, &[root, self.session.id.clone()], &self.home);
+        (self.policy, self.policy_of) = (policy, (edition, mode, is_wary));
+        Ok(())
+    }
+
+    /// Whether what the model has read may speak through it.
+    fn is_wary(&self) -> bool {
+        self.world.options.wary && self.history.outside().is_some()
+    }
+
+    fn tell_wariness(&mut self) {
+        if self.policy_of.2 {
+            return;
+        }
+        let from = self.history.outside().unwrap_or_default();
+        let notice = EventBody::Notice {
+            level: NoticeLevel::Info,
+            code: "wary".into(),
+            message: format!("from here on commands are asked about: the agent has read {from}"),
+            hint: Some("allow rules still hold; [permission] wary = false changes that".into()),
+        };
+        self.say(notice);
+    }
+
+    /// The mode that holds, given the one the session was started with.
+    fn mode_now(&self, started_with: PermissionMode) -> PermissionMode {
+        let highest = self.kit.definition.permission_mode.unwrap_or(PermissionMode::Bypass);
+        match self.history.mode() {
+            None => started_with,
+            // Whoever the agent talks to may widen; for whoever works for another agent nobody can.
+            Some(changed) if changed.is_wish && self.mandate.is_none() => changed.mode.min(highest),
+            Some(changed) => changed.mode.min(started_with),
+        }
+    }
+}
