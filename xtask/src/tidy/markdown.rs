@@ -2,7 +2,8 @@
 //!
 //! Looked at are links and code spans; fenced blocks show terminals and other
 //! people's trees and are left alone. A code span counts as a path if its first
-//! part is a directory at the root, so `provider/model` is no path.
+//! part is a directory at the root, so `provider/model` is no path. What git and
+//! the build keep for themselves differs from machine to machine and is no path.
 
 use anyhow::Result;
 
@@ -10,6 +11,9 @@ use crate::{finding::Finding, repository::Repository};
 
 /// Tells what was, and may name what is gone.
 const HISTORY: &str = "CHANGELOG.md";
+
+/// What lies at the root without being in the repository.
+const NOT_OURS: &[&str] = &["", ".", "..", ".git", "target"];
 
 /// Objects to paths that lead nowhere.
 pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
@@ -63,12 +67,7 @@ fn code_spans(line: &str) -> impl Iterator<Item = &str> {
 fn is_path(repository: &Repository, span: &str) -> bool {
     let is_plain = span.chars().all(|letter| letter.is_alphanumeric() || "/._-:#".contains(letter));
     let first = span.split('/').next().unwrap_or_default();
-    is_plain
-        && span.contains('/')
-        && !first.is_empty()
-        && first != "."
-        && first != ".."
-        && repository.root().join(first).is_dir()
+    is_plain && span.contains('/') && !NOT_OURS.contains(&first) && repository.root().join(first).is_dir()
 }
 
 /// Targets of links to files, without the part behind `#`.
@@ -96,6 +95,7 @@ mod tests {
     fn findings(file: &str, text: &str) -> Vec<Finding> {
         let planted =
             Planted::new().with("crates/store/src/lib.rs", "").with("docs/glossary.md", "").with(file, text);
+        let planted = planted.with(".git/HEAD", "");
         check(&planted.repository()).unwrap()
     }
 
@@ -103,7 +103,7 @@ mod tests {
     fn paths_that_exist_and_things_that_are_no_paths_pass() {
         for good in [
             "see `crates/store/src/lib.rs:12` and `crates/store`, [words](docs/glossary.md#run)",
-            "`scripted/FILE`, `application/json`, `crates/*/src`, `docs/<name>.md`, `a / b`, `/etc/hosts`",
+            "`scripted/FILE`, `application/json`, `crates/*/src`, `docs/<name>.md`, `a / b`, `/etc/hosts`, `.git/hooks`",
             "[site](https://example.org/crates/gone) [here](#below) an unclosed ` crates/gone",
             "```\ncrates/gone/src\n[x](gone.md)\n```\n",
         ] {
