@@ -61,6 +61,11 @@ impl Mandate {
     pub fn depth(&self) -> u32 {
         u32::try_from(self.above.len()).unwrap_or(u32::MAX)
     }
+
+    /// Whether whoever gave it hears how the run ends.
+    pub fn expects_answer(&self) -> bool {
+        self.mode != RunMode::Told
+    }
 }
 
 /// One of those above.

@@ -19,6 +19,8 @@ pub enum RunMode {
     Background,
     /// A branched-off session's first message.
     Fork,
+    /// Another agent that expects no answer.
+    Told,
     /// A schedule.
     Scheduled,
     /// A chat.

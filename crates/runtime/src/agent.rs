@@ -436,6 +436,11 @@ impl Agent {
         above.map_or_else(|| self.session.id.clone(), |above| above.session.clone())
     }
 
+    /// Whether another agent waits to hear how the run ends.
+    fn is_asked(&self) -> bool {
+        self.mandate.as_ref().is_some_and(|mandate| mandate.expects_answer())
+    }
+
     /// How many delegations are above.
     fn depth(&self) -> u32 {
         self.mandate.as_ref().map_or(0, |mandate| mandate.depth())

@@ -11,6 +11,7 @@ mod dialect;
 mod inherit;
 mod isolation;
 mod request;
+mod rights;
 mod target;
 pub mod tools;
 mod wait;
@@ -112,7 +113,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     let told = world.replies.expect(&task);
     let mut asked = Asked {
         is_repeated: false,
-        share: inherit::share(caller),
+        share: rights::share(caller),
         task: task.clone(),
         session: target.id().clone(),
         agent: definition.name.clone(),

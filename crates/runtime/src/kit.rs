@@ -70,7 +70,8 @@ fn hooks(definition: &AgentDefinition, mandate: Option<&Mandate>) -> Vec<Hook> {
     let Some(written) = &definition.hooks else { return Vec::new() };
     let place = definition.source.path.clone().unwrap_or_default();
     let mut hooks = hooks::read(written, definition.source.level, &place).hooks;
-    for hook in hooks.iter_mut().filter(|hook| mandate.is_some() && hook.point == Point::Stop) {
+    let is_asked = mandate.is_some_and(Mandate::expects_answer);
+    for hook in hooks.iter_mut().filter(|hook| is_asked && hook.point == Point::Stop) {
         hook.point = Point::SubagentStop;
     }
     hooks
@@ -98,6 +99,9 @@ fn mandated(own: &Toolset, mandate: &Mandate, limits: &Limits) -> Toolset {
     own.scoped(&scope)
 }
 
+/// Kits nobody works with that are kept for the next one.
+const KEPT: usize = 256;
+
 /// The kits made so far, by definition.
 #[derive(Default)]
 pub(crate) struct Kits(Mutex<HashMap<String, Arc<Kit>>>);
@@ -114,6 +118,10 @@ impl Kits {
             return Ok(kit.clone());
         }
         let kit = Arc::new(make()?);
+        if kits.len() >= KEPT {
+            // Budgets make every mandate its own; those nobody works with are made again in no time.
+            kits.retain(|_, kit| Arc::strong_count(kit) > 1);
+        }
         kits.insert(name.to_owned(), kit.clone());
         Ok(kit)
     }

@@ -174,8 +174,9 @@ impl World {
         let mut key = format!("{:p}", Arc::as_ptr(&definition));
         if let Some(mandate) = mandate {
             let Mandate { mode, tools, max_turns, max_cost_usd, .. } = mandate;
-            let (is_fork, depth) = (*mode == RunMode::Fork, mandate.depth());
-            key = format!("{key} {is_fork} {depth} {max_turns:?} {max_cost_usd:?} {tools:?}");
+            let (is_fork, is_asked, depth) =
+                (*mode == RunMode::Fork, mandate.expects_answer(), mandate.depth());
+            key = format!("{key} {is_fork} {is_asked} {depth} {max_turns:?} {max_cost_usd:?} {tools:?}");
         }
         if !offered.tools.is_empty() {
             key = format!("{key} {}", offered.key);

@@ -236,8 +236,8 @@ impl History {
     /// Whether the run has used up its turns and has one more, to say how far it got: whoever
     /// delegated it reads nothing else.
     pub fn has_last_word(&self, limits: &Limits) -> bool {
-        let is_at_the_end = |run: &RunView| run.mandate.is_some() && run.turns == limits.max_turns;
-        self.run.as_ref().is_some_and(is_at_the_end)
+        let is_asked = |run: &RunView| run.mandate.as_ref().is_some_and(|given| given.expects_answer());
+        self.run.as_ref().is_some_and(|run| is_asked(run) && run.turns == limits.max_turns)
     }
 
     /// Whether the work of the run, as it is, was checked.

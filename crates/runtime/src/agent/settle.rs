@@ -41,7 +41,8 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
         denials: run.denials.clone(),
         error: end.problem(),
     };
-    let told = run.mandate.clone().map(|mandate| (mandate, Arc::new(summary.clone())));
+    let asked = run.mandate.clone().filter(|mandate| mandate.expects_answer());
+    let told = asked.map(|mandate| (mandate, Arc::new(summary.clone())));
     let id = run.id.clone();
     let snippet = (!summary.text.is_empty()).then(|| shortened(&summary.text, 120));
     bodies.push(EventBody::RunCompleted(summary));

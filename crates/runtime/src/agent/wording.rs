@@ -39,7 +39,9 @@ fn worded(part: &Part, message: &Message) -> Vec<Part> {
         Part::Text { text } => vec![Part::text(match &message.origin {
             Origin::User | Origin::Connector { .. } => inert(text),
             // What an agent is asked to do is its request; it cannot pose as us either.
-            Origin::Agent { .. } if message.mandate.is_some() => inert(text),
+            Origin::Agent { .. } if message.mandate.as_ref().is_some_and(|given| given.expects_answer()) => {
+                inert(text)
+            }
             Origin::Task { task, session, status, .. } => {
                 let status = status.to_string();
                 let about = [("task", task.as_str()), ("status", status.as_str())];

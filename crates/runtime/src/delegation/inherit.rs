@@ -1,17 +1,16 @@
-//! What the asked one may do. It is computed by narrowing and by nothing else.
+//! What the asked one is given: no more than whoever asks may do, and what the call says.
 
 use rooftree_protocol::{
-    AgentDefinition, CallId, Confinement, Effort, Level, Mandate, ModelChoice, ParentCall, Thoroughness,
-    event::RunMode,
+    AgentDefinition, CallId, Effort, Mandate, ModelChoice, Thoroughness, event::RunMode,
 };
-use rooftree_tools::{Policy, Toolset, mcp::PREFIX, toolset::is_listed};
 
 use super::{
     answer::Failure,
     request::{Request, Strategy, Surface},
+    rights::{at_most, is_trusted_peer},
     target::Target,
 };
-use crate::{caller::Caller, kit::asks_for, remote};
+use crate::caller::Caller;
 
 /// What one delegation is about.
 pub(super) struct Asking<'a> {
@@ -25,77 +24,15 @@ pub(super) struct Asking<'a> {
 /// The mandate for one delegation.
 pub(super) fn mandate(caller: &Caller, asking: &Asking<'_>) -> Result<Mandate, Failure> {
     let &Asking { definition, request, target, call, mode } = asking;
-    let own_rights = is_trusted_peer(caller, definition, request);
-    let policy = if own_rights { &caller.world.options.policy } else { &caller.policy };
+    let own_rights = request.surface == Surface::AgentsMessage && is_trusted_peer(caller, definition);
     Ok(Mandate {
-        parent: ParentCall {
-            session: caller.session.id.clone(),
-            run: caller.run.clone(),
-            call: call.clone(),
-        },
-        root: caller.root(),
         title: request.title(),
         mode,
-        above: caller.chain(),
-        tools: tools(caller, definition, own_rights),
-        permission_mode: policy.mode,
-        allow: rules(policy, |policy| &policy.allow),
-        ask: rules(policy, |policy| &policy.ask),
-        deny: rules(policy, |policy| &policy.deny),
-        sandbox: Some(confinement(caller, own_rights)),
         model: model(caller, definition, request, target)?,
         max_turns: request.max_turns,
-        max_cost_usd: share(caller),
-        workspace: None,
         thoroughness: request.thoroughness,
+        ..at_most(caller, definition, call, own_rights)
     })
-}
-
-/// Invariant: without rights of its own, what an agent runs is confined as strictly as for the one who asks.
-fn confinement(caller: &Caller, own_rights: bool) -> Confinement {
-    if own_rights {
-        return caller.world.options.sandbox.confinement.clone();
-    }
-    caller.world.confinement(&caller.kit.definition, caller.mandate.as_deref())
-}
-
-/// What is left is divided among those asked at the same time, so that all of them together cost no
-/// more than the one who asks may.
-pub(super) fn share(caller: &Caller) -> Option<f64> {
-    caller.money_left.map(|left| left / caller.delegations.max(1) as f64)
-}
-
-fn rules(policy: &Policy, which: impl Fn(&Policy) -> &Vec<rooftree_tools::Rule>) -> Vec<String> {
-    which(policy).iter().map(ToString::to_string).collect()
-}
-
-/// Invariant: without rights of its own, an agent has no tool that the one who asks lacks.
-fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec<String> {
-    let held = caller.kit.toolset.names();
-    let remote = caller.kit.toolset.iter().filter(|tool| tool.spec().name.starts_with(PREFIX));
-    let all = Toolset::new(caller.world.options.tools.iter().chain(remote).cloned());
-    let defined = all.scoped(&definition.tools).capable(&definition.capabilities);
-    // Its memory is its own: nobody above has it, and nobody above lacks it.
-    let remembers = |name: &str| definition.memory.is_some() && name.starts_with("Memory");
-    let names = defined.names().into_iter();
-    // Asking people for more is no more.
-    let asks = |name: &str| name == "RequestPermission" && asks_for(definition, name);
-    let names = names.filter(|name| own_rights || held.contains(name) || remembers(name) || asks(name));
-    // So are the servers it brings along. Which tools they have is not known before they are asked.
-    let more = if own_rights {
-        remote::own(&caller.world.options.servers, definition)
-    } else {
-        remote::brought(definition, &caller.kit.definition)
-    };
-    names.map(str::to_owned).chain(more).collect()
-}
-
-/// A peer works with rights of its own where somebody the user trusts has named it.
-fn is_trusted_peer(caller: &Caller, definition: &AgentDefinition, request: &Request) -> bool {
-    let asker = &caller.kit.definition;
-    request.surface == Surface::AgentsMessage
-        && asker.source.level != Level::Project
-        && is_listed(&asker.agents, &definition.name)
 }
 
 /// The call's model, the definition's, the session's, that of whoever asks.

@@ -32,7 +32,7 @@ pub(in crate::agent) async fn begin(agent: &mut Agent) -> Result<(), Error> {
 }
 
 async fn greet(agent: &mut Agent) -> Result<(), Error> {
-    if agent.mandate.is_some() {
+    if agent.is_asked() {
         return greet_child(agent).await;
     }
     if !wants(agent, Point::SessionStart) && !wants(agent, Point::SessionEnd) {
@@ -50,7 +50,7 @@ async fn greet(agent: &mut Agent) -> Result<(), Error> {
 
 /// Tells that a session begins, whatever that means.
 pub(super) async fn start_session(agent: &mut Agent, source: &str) -> Result<(), Error> {
-    if agent.mandate.is_some() || !wants(agent, Point::SessionStart) {
+    if agent.is_asked() || !wants(agent, Point::SessionStart) {
         return Ok(());
     }
     let details = json!({"source": source, "model": agent.model_name(), "agent_type": agent.session.agent});
@@ -117,7 +117,7 @@ fn refused(why: &str) -> End {
 
 /// Whether a run that is done may end. If not, the model reads why and goes on.
 pub(in crate::agent) async fn may_end(agent: &mut Agent, end: End) -> Result<Option<End>, Error> {
-    let point = if agent.mandate.is_some() { Point::SubagentStop } else { Point::Stop };
+    let point = if agent.is_asked() { Point::SubagentStop } else { Point::Stop };
     if end != End::Completed || !is_any(agent) || !wants(agent, point) {
         return Ok(Some(end));
     }

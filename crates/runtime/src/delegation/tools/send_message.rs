@@ -2,18 +2,23 @@
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    Dialect, Effect, ErrorCode, Lane, Message, MessageId, Origin, Part, RunId, Session, SessionId, ToolKind,
-    ToolSpec,
+    Dialect, Effect, ErrorCode, Lane, Mandate, Message, MessageId, Origin, Part, RunId, Session, SessionId,
+    ToolKind, ToolSpec,
 };
 use rooftree_store::{Post, SessionFilter};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, Argument, Kind, flag, text},
+    toolset::is_named,
 };
 use serde_json::Value;
 
 use super::caller;
-use crate::{caller::Caller, delegation::dialect, world::Errand};
+use crate::{
+    caller::Caller,
+    delegation::{dialect, rights},
+    world::Errand,
+};
 
 const DESCRIPTION: &str = "Say something to another agent's session without waiting. Without `to` it goes to whoever \
 asked you, or else to the session a person talked to last.";
@@ -101,6 +106,15 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     if target.id == caller.session.id {
         return Err("That is this session itself.".into());
     }
+    let is_above = caller.chain().iter().any(|above| above.session == target.id);
+    // Who is meant without being named is not the agent's choice.
+    let is_chosen = !is_above && !text(input, "to").is_empty();
+    if is_chosen && !is_named(&caller.kit.definition.agents, &target.agent) {
+        return Err(format!(
+            "Agent `{}` may not be told anything by `{}`.",
+            target.agent, caller.session.agent
+        ));
+    }
     let world = &caller.world;
     let origin = Origin::Agent {
         session: caller.session.id.clone(),
@@ -110,7 +124,9 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     let id = MessageId::akin_to(context.call.as_str());
     let parts = parts(caller, text(input, "text")).await?;
     let (silent, steer) = (flag(input, "silent"), flag(input, "steer"));
-    let message = Message { silent, outside: caller.outside, ..Message::new(id, parts, origin, world.now()) };
+    let mandate = if is_above { None } else { mandate(caller, &target, context)? };
+    let outside = caller.outside;
+    let message = Message { silent, outside, mandate, ..Message::new(id, parts, origin, world.now()) };
     let lane = if silent || steer { Lane::Boundary } else { Lane::Mail };
     // The same call made again after a crash sends nothing twice.
     let key = format!("call:{}", context.call);
@@ -120,6 +136,13 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
         let _ = world.errands.send(Errand::Wake(target.id.clone()));
     }
     Ok(format!("System message sent. ({}, {})", target.agent, target.id))
+}
+
+/// What the run may do that this message starts.
+fn mandate(caller: &Caller, target: &Session, context: &ToolContext) -> Result<Option<Box<Mandate>>, String> {
+    let definition = caller.world.options.definitions.find(&target.agent);
+    let definition = definition.map_err(|problem| problem.message)?;
+    Ok(rights::told(caller, &definition, &context.call).map(Box::new))
 }
 
 async fn parts(caller: &Caller, text: &str) -> Result<Vec<Part>, String> {

@@ -1,10 +1,12 @@
 //! What agents say to each other without waiting.
 
-use rooftree_protocol::{EventBody, Origin};
+use rooftree_protocol::{AgentDefinition, EventBody, Origin, PermissionMode, Scope, SessionId};
 use rooftree_providers::scripted::{call, say};
+use rooftree_testkit::House;
+use rooftree_tools::Policy;
 use serde_json::json;
 
-use super::{plan, task};
+use super::{agent, plan, task};
 
 #[tokio::test]
 async fn a_message_goes_to_the_parent_or_to_the_session_a_person_talked_to_last() {
@@ -15,22 +17,7 @@ async fn a_message_goes_to_the_parent_or_to_the_session_a_person_talked_to_last(
         say("{{ results[0].text }}").agent("lead"),
     ])
     .build();
-    let new = rooftree_protocol::command::NewSession {
-        agent: "scout".into(),
-        cwd: house.path().into(),
-        name: None,
-        model: None,
-    };
-    let post = rooftree_protocol::Command::Post {
-        to: rooftree_protocol::Address::Create(new),
-        parts: vec![rooftree_protocol::Part::text("hi")],
-        origin: Origin::User,
-        key: None,
-        delivery: rooftree_protocol::Delivery::Queue,
-    };
-    let rooftree_protocol::command::Reply::Accepted { session: scout, .. } = house.command(post).await else {
-        panic!("the post is accepted")
-    };
+    let scout = house.post_as("scout", "hi").await;
     house.finished(&scout).await;
     let lead = house.post("tell the other").await;
     assert!(house.finished(&lead).await.text.starts_with("System message sent."));
@@ -42,6 +29,67 @@ async fn a_message_goes_to_the_parent_or_to_the_session_a_person_talked_to_last(
         "{read}"
     );
     house.verify().await;
+}
+
+/// What becomes of a change that a lead which may not change anything tells the scout to make.
+async fn told_to_change(lead: AgentDefinition) -> (House, SessionId) {
+    let mut plan = plan([
+        say("hello").agent("scout"),
+        say("").agent("scout").matching("system_message").calls([call("Change", json!({}))]),
+        say("so it is").agent("scout"),
+        say("").agent("lead").calls([call("SendMessage", json!({"to": "scout", "text": "change it"}))]),
+        say("told").agent("lead"),
+        say("").agent("scout").matching("now I ask").calls([call("Change", json!({}))]),
+        say("done").agent("scout"),
+    ])
+    .agent(AgentDefinition { tools: Scope::only(["Look", "SendMessage"]), ..lead });
+    plan.policy = Policy { mode: PermissionMode::Bypass, ..Policy::default() };
+    let house = plan.build();
+    let scout = house.post_as("scout", "hi").await;
+    house.finished(&scout).await;
+    let lead = house.post("get it changed").await;
+    house.finished(&lead).await;
+    house.finished_runs(&scout, 2).await;
+    house.finished_runs(&lead, 1).await;
+    (house, scout)
+}
+
+#[tokio::test]
+async fn nobody_gets_done_by_telling_another_what_it_may_not_do_itself() {
+    let (house, scout) = told_to_change(agent("lead")).await;
+    let story = house.story(&scout).await;
+    assert!(story.contains("failed: tool_not_allowed"), "{story}");
+    assert!(!story.contains("tool     Change done"), "{story}");
+    house.post_to(&scout, "now I ask").await;
+    house.finished_runs(&scout, 3).await;
+    let story = house.story(&scout).await;
+    assert!(story.contains("tool     Change done"), "a person is not bound by it: {story}");
+    house.verify().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_somebody_trusted_has_named_works_with_rights_of_its_own() {
+    let (house, scout) =
+        told_to_change(AgentDefinition { agents: Scope::only(["scout"]), ..agent("lead") }).await;
+    let story = house.story(&scout).await;
+    assert!(story.contains("tool     Change done"), "{story}");
+}
+
+#[tokio::test]
+async fn only_agents_in_scope_can_be_told_something() {
+    let house = plan([
+        say("hello").agent("scout"),
+        say("").agent("lead").calls([call("SendMessage", json!({"to": "scout", "text": "news"}))]),
+        say("{{ results[0].text }}").agent("lead"),
+    ])
+    .agent(AgentDefinition { agents: Scope::only(["helper"]), ..agent("lead") })
+    .build();
+    let scout = house.post_as("scout", "hi").await;
+    house.finished(&scout).await;
+    let lead = house.post("tell the other").await;
+    let said = house.finished(&lead).await.text;
+    assert!(said.contains("`scout` may not be told anything by `lead`"), "{said}");
+    assert!(!house.story(&scout).await.contains("news"));
 }
 
 #[tokio::test]

@@ -1,0 +1,90 @@
+//! What one agent may have another do: computed by narrowing and by nothing else.
+
+use rooftree_protocol::{AgentDefinition, CallId, Confinement, Level, Mandate, ParentCall, event::RunMode};
+use rooftree_tools::{Policy, Toolset, mcp::PREFIX, toolset::is_listed};
+
+use crate::{caller::Caller, kit::asks_for, remote};
+
+/// The mandate of a message that expects no answer and starts a run elsewhere: whoever cannot do something
+/// does not get it done by telling another to. Whoever is above has given the work and reads what comes of
+/// it with rights of its own; so does a peer the user trusts.
+pub(super) fn told(caller: &Caller, definition: &AgentDefinition, call: &CallId) -> Option<Mandate> {
+    (!is_trusted_peer(caller, definition)).then(|| at_most(caller, definition, call, false))
+}
+
+/// No more than whoever asks may do.
+pub(super) fn at_most(
+    caller: &Caller,
+    definition: &AgentDefinition,
+    call: &CallId,
+    own_rights: bool,
+) -> Mandate {
+    let policy = if own_rights { &caller.world.options.policy } else { &caller.policy };
+    Mandate {
+        parent: ParentCall {
+            session: caller.session.id.clone(),
+            run: caller.run.clone(),
+            call: call.clone(),
+        },
+        root: caller.root(),
+        title: String::new(),
+        mode: RunMode::Told,
+        above: caller.chain(),
+        tools: tools(caller, definition, own_rights),
+        permission_mode: policy.mode,
+        allow: rules(policy, |policy| &policy.allow),
+        ask: rules(policy, |policy| &policy.ask),
+        deny: rules(policy, |policy| &policy.deny),
+        sandbox: Some(confinement(caller, own_rights)),
+        model: None,
+        max_turns: None,
+        max_cost_usd: share(caller),
+        workspace: None,
+        thoroughness: None,
+    }
+}
+
+/// Invariant: without rights of its own, what an agent runs is confined as strictly as for the one who asks.
+fn confinement(caller: &Caller, own_rights: bool) -> Confinement {
+    if own_rights {
+        return caller.world.options.sandbox.confinement.clone();
+    }
+    caller.world.confinement(&caller.kit.definition, caller.mandate.as_deref())
+}
+
+/// What is left is divided among those asked at the same time, so that all of them together cost no
+/// more than the one who asks may.
+pub(super) fn share(caller: &Caller) -> Option<f64> {
+    caller.money_left.map(|left| left / caller.delegations.max(1) as f64)
+}
+
+fn rules(policy: &Policy, which: impl Fn(&Policy) -> &Vec<rooftree_tools::Rule>) -> Vec<String> {
+    which(policy).iter().map(ToString::to_string).collect()
+}
+
+/// Invariant: without rights of its own, an agent has no tool that the one who asks lacks.
+fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec<String> {
+    let held = caller.kit.toolset.names();
+    let remote = caller.kit.toolset.iter().filter(|tool| tool.spec().name.starts_with(PREFIX));
+    let all = Toolset::new(caller.world.options.tools.iter().chain(remote).cloned());
+    let defined = all.scoped(&definition.tools).capable(&definition.capabilities);
+    // Its memory is its own: nobody above has it, and nobody above lacks it.
+    let remembers = |name: &str| definition.memory.is_some() && name.starts_with("Memory");
+    let names = defined.names().into_iter();
+    // Asking people for more is no more.
+    let asks = |name: &str| name == "RequestPermission" && asks_for(definition, name);
+    let names = names.filter(|name| own_rights || held.contains(name) || remembers(name) || asks(name));
+    // So are the servers it brings along. Which tools they have is not known before they are asked.
+    let more = if own_rights {
+        remote::own(&caller.world.options.servers, definition)
+    } else {
+        remote::brought(definition, &caller.kit.definition)
+    };
+    names.map(str::to_owned).chain(more).collect()
+}
+
+/// A peer works with rights of its own where somebody the user trusts has named it.
+pub(super) fn is_trusted_peer(caller: &Caller, definition: &AgentDefinition) -> bool {
+    let asker = &caller.kit.definition;
+    asker.source.level != Level::Project && is_listed(&asker.agents, &definition.name)
+}
