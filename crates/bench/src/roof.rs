@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Result, bail};
+use futures::{StreamExt, TryStreamExt, stream};
 use rooftree_protocol::{
     AgentDefinition, Command, Event, EventBody, Limits, Origin, Part, PermissionMode, RunStatus, Session,
     SessionId,
@@ -16,6 +17,9 @@ use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::{Policy, Processes};
 
 use crate::quick_model::{Habit, QuickModel};
+
+/// Posts under way at once: clients are many, but not all in the same instant.
+const POSTERS: usize = 100;
 
 /// A runtime in a directory.
 pub struct Roof {
@@ -107,6 +111,21 @@ impl Roof {
     /// Posts to a session that is there.
     pub async fn go_on(&self, session: &SessionId) -> Result<SessionId> {
         self.post(Address::Id { id: session.clone() }, Delivery::Queue).await
+    }
+
+    /// Posts to as many new sessions.
+    pub async fn many(&self, sessions: usize) -> Result<()> {
+        let posts = stream::iter(0..sessions).map(|_| self.begin()).buffer_unordered(POSTERS);
+        posts.try_for_each(|_| async { Ok(()) }).await
+    }
+
+    /// Waits until nobody has anything to do.
+    pub async fn rested(&self) -> Result<()> {
+        while !self.handle.store().unfinished().await?.is_empty() {
+            // Looking costs something too when there are many.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
     }
 
     /// Leaves a message that wakes nobody.

@@ -9,6 +9,7 @@ mod bash_output;
 mod blocking;
 mod builtin;
 mod change;
+mod compiled;
 mod confining;
 mod delete;
 mod edit;

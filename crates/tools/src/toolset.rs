@@ -4,10 +4,13 @@ mod capability;
 
 use std::sync::Arc;
 
-use globset::Glob;
 use rooftree_protocol::{Dialect, Scope, ToolSpec};
 
-use crate::{Tool, mcp::PREFIX};
+use crate::{
+    Tool,
+    compiled::{self, Star},
+    mcp::PREFIX,
+};
 
 /// Tools by canonical name. Scoping makes a smaller one; nothing makes a larger one.
 #[derive(Clone, Default)]
@@ -99,7 +102,7 @@ pub(crate) fn is_match(glob: &str, name: &str) -> bool {
     if !glob.contains(['*', '?', '[', ']', '{', '}', '\\']) {
         return glob.eq_ignore_ascii_case(name);
     }
-    Glob::new(&glob.to_ascii_lowercase()).is_ok_and(|glob| glob.compile_matcher().is_match(name))
+    compiled::is_match(&glob.to_ascii_lowercase(), Star::Anything, name)
 }
 
 /// Whether this is the name of a remote tool without what all of them begin with.

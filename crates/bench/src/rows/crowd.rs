@@ -3,7 +3,6 @@
 use std::{path::Path, process::Command};
 
 use anyhow::{Context, Result, ensure};
-use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
 use serde_json::json;
 use tempfile::TempDir;
@@ -22,8 +21,6 @@ use crate::{
 /// The word by which this program is started once more, to be one crowd in a fresh process.
 pub const CHILD: &str = "crowd";
 const TURNS: usize = 5;
-/// Posts under way at once: clients are many, but not all in the same instant.
-const POSTERS: usize = 100;
 
 #[derive(Deserialize)]
 struct Took {
@@ -56,7 +53,8 @@ fn crowd(place: &Place, sessions: usize, rounds: usize) -> Result<Vec<Row>> {
     let each = Pair { ours: each(growth.ours), bare: growth.bare.map(each) };
     let beside = "the same reads, rows committed in groups";
     Ok(vec![
-        Row::time(format!("{sessions} sessions × {TURNS} turns"), time, Target::Times(1.5), beside),
+        // No target: that is about models behind a wire, as in the row beside HTTP.
+        Row::time(format!("{sessions} sessions × {TURNS} turns"), time, Target::Watched, beside),
         Row::rate(format!("{sessions} sessions: turns"), rate, Target::Watched, beside),
         // No target: those that rest have let go of theirs, so this is not what one awake costs.
         Row::size(format!("{sessions} sessions: peak growth ÷ sessions"), each, Target::Watched, beside),
@@ -83,16 +81,12 @@ pub fn child(arguments: &[String]) -> Result<()> {
     let roof =
         waiting.block_on(async { Roof::raise(Path::new(directory), QuickModel::new(Habit::Read(turns))) })?;
     let before = machine::memory()?;
-    let seconds = machine::until(&waiting, work(&roof, sessions))?;
+    let seconds = machine::until(&waiting, async {
+        roof.many(sessions).await?;
+        roof.quiet(sessions).await
+    })?;
     let growth = machine::peak_memory()? - before;
     println!("{}", json!({"seconds": seconds, "growth": growth}));
     waiting.block_on(roof.close());
     Ok(())
-}
-
-/// Posts to as many new sessions and waits until all have rested.
-async fn work(roof: &Roof, sessions: usize) -> Result<()> {
-    let posts = stream::iter(0..sessions).map(|_| roof.begin()).buffer_unordered(POSTERS);
-    posts.try_for_each(|_| async { Ok(()) }).await?;
-    roof.quiet(sessions).await
 }

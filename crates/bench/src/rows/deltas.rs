@@ -36,7 +36,7 @@ pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
     let each = |value: f64| value / pieces as f64;
     let pair = Pair { ours: each(pair.ours), bare: pair.bare.map(each) };
     let note = format!("a channel between two tasks; {heard} of {pieces} heard");
-    Ok(vec![Row::time("one streamed delta to a watcher", pair, Target::Times(2.0), note)])
+    Ok(vec![Row::time("one streamed delta to a watcher", pair, Target::Watched, note)])
 }
 
 /// Listens to one run; says how long it was between the first delta and the last, and how many

@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use futures::future::try_join_all;
 use rooftree_protocol::EventBody;
 use rooftree_providers::{
     anthropic,
@@ -36,6 +37,9 @@ use crate::{
 /// Few, because the server remembers what it is asked.
 const TURNS: usize = 20;
 
+/// As many as the sessions of a crowd have elsewhere.
+const CROWD_TURNS: usize = 5;
+
 /// The vendor's side: a program of its own, as it is a machine of its own elsewhere.
 struct Server {
     program: Child,
@@ -45,10 +49,14 @@ struct Server {
 impl Server {
     /// Starts one that gives these answers. Its script lies in the directory.
     fn start(place: &Place, wire: &Wire, work: &Path, answers: &[Value]) -> Result<Self> {
+        Self::start_in(place, wire, work, answers, &[])
+    }
+
+    fn start_in(place: &Place, wire: &Wire, work: &Path, answers: &[Value], order: &[&str]) -> Result<Self> {
         let script = work.join("answers.json");
         fs::write(&script, serde_json::to_vec(answers)?)?;
         let mut command = Command::new(place.program("model-server"));
-        command.arg(wire.server).arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.arg(wire.server).arg(script).args(order).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut program = command.spawn().context("start model-server")?;
         let mut url = String::new();
         BufReader::new(program.stdout.take().context("hear model-server")?).read_line(&mut url)?;
@@ -72,15 +80,17 @@ struct Wire {
     opener: fn(String, Client) -> Opener,
 }
 
-const WIRES: [Wire; 4] = [
-    Wire {
-        name: "Messages",
-        server: "anthropic",
-        opener: |base_url, client| {
-            let options = anthropic::Options::new(client, Secret::fixed("key"));
-            anthropic::opener(anthropic::Options { base_url, ..options })
-        },
+const MESSAGES: Wire = Wire {
+    name: "Messages",
+    server: "anthropic",
+    opener: |base_url, client| {
+        let options = anthropic::Options::new(client, Secret::fixed("key"));
+        anthropic::opener(anthropic::Options { base_url, ..options })
     },
+};
+
+const WIRES: [Wire; 4] = [
+    MESSAGES,
     Wire {
         name: "Responses",
         server: "openai-responses",
@@ -113,6 +123,7 @@ pub(super) fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
     for wire in &WIRES {
         rows.push(deltas(wire, place, options)?);
     }
+    rows.push(crowd(&MESSAGES, place, options)?);
     Ok(rows)
 }
 
@@ -125,9 +136,10 @@ fn turns(wire: &Wire, place: &Place, options: &Options) -> Result<Vec<Row>> {
     let work = TempDir::new()?;
     let files = Files::plant(work.path())?;
     let ledger = Ledger::open(&work.path().join("bare.db"))?;
-    let answers: Vec<Value> = (0..2 * times(options)).flat_map(|_| reading()).collect();
+    let answers: Vec<Value> = (0..2 * times(options)).flat_map(|_| reading(TURNS)).collect();
     let server = Server::start(place, wire, work.path(), &answers)?;
-    let (waiting, roof) = raise(wire, &server, &work)?;
+    let waiting = machine::one_thread()?;
+    let roof = raise(&waiting, wire, &server, work.path())?;
     let bare = Loopback::new(server.url.clone())?;
     let ours = || machine::until(&waiting, roof.run());
     let bare = |kept| {
@@ -157,12 +169,12 @@ fn turns(wire: &Wire, place: &Place, options: &Options) -> Result<Vec<Row>> {
 }
 
 /// What the model says in one run.
-fn reading() -> impl Iterator<Item = Value> {
+fn reading(turns: usize) -> impl Iterator<Item = Value> {
     let call = |turn| {
         let input = json!({"file_path": Files::name(turn)}).to_string();
         json!({"say": [{"call": "Read", "id": format!("call_{turn}"), "json": [input]}]})
     };
-    (0..TURNS).map(call).chain([json!({"say": [{"text": ["Done."]}]})])
+    (0..turns).map(call).chain([json!({"say": [{"text": ["Done."]}]})])
 }
 
 fn deltas(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
@@ -170,7 +182,8 @@ fn deltas(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
     let work = TempDir::new()?;
     let talking = json!({"say": [{"text": vec!["word "; pieces]}]});
     let server = Server::start(place, wire, work.path(), &vec![talking; times(options)])?;
-    let (waiting, roof) = raise(wire, &server, &work)?;
+    let waiting = machine::one_thread()?;
+    let roof = raise(&waiting, wire, &server, work.path())?;
     let bare = Loopback::new(server.url.clone())?;
     let mut heard = 0;
     let pair = contest(
@@ -186,16 +199,41 @@ fn deltas(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
     let rate = |seconds: f64| pieces as f64 / seconds;
     let pair = Pair { ours: rate(pair.ours), bare: pair.bare.map(rate) };
     let note = format!("the same stream read as JSON over HTTP; {heard} of {pieces} heard");
-    Ok(Row::rate(format!("deltas over {}", wire.name), pair, Target::Watched, note))
+    Ok(Row::rate(format!("deltas over {}", wire.name), pair, Target::Share(0.5), note))
 }
 
-fn raise(wire: &Wire, server: &Server, work: &TempDir) -> Result<(Runtime, Roof)> {
+/// Many sessions at once. Each round has a server of its own, which remembers what it is asked.
+fn crowd(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
+    let sessions = options.amount(1_000, 200);
+    let round = |is_ours: bool| {
+        let work = TempDir::new()?;
+        let files = Files::plant(work.path())?;
+        let answers: Vec<Value> = reading(CROWD_TURNS).collect();
+        let server = Server::start_in(place, wire, work.path(), &answers, &["by-turn"])?;
+        let waiting = machine::all_threads()?;
+        if is_ours {
+            let roof = raise(&waiting, wire, &server, work.path())?;
+            let took = machine::until(&waiting, async {
+                roof.many(sessions).await?;
+                roof.rested().await
+            })?;
+            waiting.block_on(roof.close());
+            return Ok(took);
+        }
+        let bare = Loopback::new(server.url.clone())?;
+        let all = (0..sessions).map(|_| bare.turns(&files, CROWD_TURNS, None));
+        machine::until(&waiting, async { try_join_all(all).await.map(drop) })
+    };
+    let pair = contest(options.rounds, || round(false), || round(true))?;
+    let name = format!("{sessions} sessions × {CROWD_TURNS} turns over {}", wire.name);
+    Ok(Row::time(name, pair, Target::Times(1.5), "the same reads, asked over HTTP, nothing kept"))
+}
+
+fn raise(waiting: &Runtime, wire: &Wire, server: &Server, work: &Path) -> Result<Roof> {
     let client = Client::new(Timeouts::default()).map_err(|problem| anyhow::anyhow!("{problem:?}"))?;
     let opener = (wire.opener)(server.url.clone(), client);
-    let waiting = machine::one_thread()?;
     let unasked = QuickModel::new(Habit::Talk(0));
-    let roof = waiting.block_on(async { Roof::raise_with(work.path(), unasked, opener) })?;
-    Ok((waiting, roof))
+    waiting.block_on(async { Roof::raise_with(work, unasked, opener) })
 }
 
 /// Listens to one whole run, the question included as on the bare side; says how many deltas were heard.

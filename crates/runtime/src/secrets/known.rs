@@ -41,7 +41,7 @@ impl Known {
         let beginnings = all.iter().map(|form| form.as_bytes().get(..SEARCHED).unwrap_or(form.as_bytes()));
         let search = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(beginnings)
             .ok()?;
         Some(Self { search, forms: all, names })

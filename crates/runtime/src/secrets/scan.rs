@@ -30,7 +30,7 @@ impl Literals {
             || SHAPES.iter().flat_map(|shape| shape.literals.iter().map(move |literal| (*literal, shape)));
         let search = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(all().map(|(literal, _)| literal))
             .ok()?;
         let shapes: Vec<&'static Shape> = all().map(|(_, shape)| shape).collect();

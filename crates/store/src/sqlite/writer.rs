@@ -1,8 +1,9 @@
 //! The one thread that writes, and how it puts many writes into one commit.
 //!
-//! It takes what is queued, and what comes while it does so, at most [`TOGETHER`] operations,
-//! and never waits for more: groups form by themselves. Invariant: nobody is answered before
-//! the commit that holds the answer's truth is through.
+//! It takes what is queued, and what comes while it does so, at most [`TOGETHER`] operations:
+//! groups form by themselves. Where many were answered together, as many are about to come again;
+//! only those are waited for, and for no longer than [`LULL`]. Invariant: nobody is answered
+//! before the commit that holds the answer's truth is through.
 
 use std::{
     sync::{
@@ -23,6 +24,13 @@ use crate::{Error, Pending, failpoint, pending::Answer};
 
 /// How many operations share a commit at most.
 const TOGETHER: usize = 128;
+
+/// Groups of fewer than this are not waited for: one who writes alone has nobody to share with.
+const CROWD: usize = 8;
+
+/// How long a crowd may fall silent before the disk is asked without the rest of it. A commit takes
+/// several times as long, and whoever misses one waits for two.
+const LULL: Duration = Duration::from_micros(60);
 
 /// Something to be done inside a transaction. It may be attempted again if the transaction
 /// was lost for a reason that is not its own.
@@ -78,6 +86,15 @@ enum Queued {
     Operation(Box<dyn Operation>),
     /// Somebody watches from now on.
     Watched,
+}
+
+impl Queued {
+    fn operation(self) -> Option<Box<dyn Operation>> {
+        match self {
+            Self::Operation(operation) => Some(operation),
+            Self::Watched => None,
+        }
+    }
 }
 
 /// The way to the writer's queue.
@@ -148,6 +165,8 @@ impl Drop for Writer {
 struct Waiting<'a> {
     queued: &'a mpsc::Receiver<Queued>,
     next: Option<Box<dyn Operation>>,
+    /// How many shared the last commit.
+    before: usize,
 }
 
 impl Waiting<'_> {
@@ -160,13 +179,12 @@ impl Waiting<'_> {
         }
     }
 
-    /// One more operation for a commit that promises this, if it is there already.
-    fn company(&mut self, promise: Promise) -> Option<Box<dyn Operation>> {
-        let waiting = self.next.take().or_else(|| {
-            self.queued.try_iter().find_map(|queued| match queued {
-                Queued::Operation(operation) => Some(operation),
-                Queued::Watched => None,
-            })
+    /// One more operation for a commit that promises this and holds so many, if it is there already
+    /// or likely to come.
+    fn company(&mut self, promise: Promise, held: usize) -> Option<Box<dyn Operation>> {
+        let waiting = self.next.take().or_else(|| self.queued_by_now()).or_else(|| {
+            let is_crowd = promise == Promise::Disk && self.before >= CROWD;
+            if is_crowd && held < self.before { self.queued_soon() } else { None }
         })?;
         if promise == Promise::Sight && waiting.promise() == Promise::Disk {
             self.next = Some(waiting);
@@ -174,11 +192,19 @@ impl Waiting<'_> {
         }
         Some(waiting)
     }
+
+    fn queued_by_now(&self) -> Option<Box<dyn Operation>> {
+        self.queued.try_iter().find_map(Queued::operation)
+    }
+
+    fn queued_soon(&self) -> Option<Box<dyn Operation>> {
+        self.queued.recv_timeout(LULL).ok().and_then(Queued::operation)
+    }
 }
 
 fn work_off(connection: &Connection, queued: &mpsc::Receiver<Queued>, changes: &Changes) {
     let mut lookout = Lookout::new(connection);
-    let mut waiting = Waiting { queued, next: None };
+    let mut waiting = Waiting { queued, next: None, before: 0 };
     loop {
         match waiting.take(changes.is_watched().then_some(EVERY)) {
             Ok(Queued::Operation(first)) => commit_group(connection, first, &mut waiting),
@@ -194,14 +220,19 @@ fn work_off(connection: &Connection, queued: &mpsc::Receiver<Queued>, changes: &
 /// commit and its own answer.
 fn commit_group(connection: &Connection, first: Box<dyn Operation>, waiting: &mut Waiting<'_>) {
     let mut group = vec![first];
-    group.extend(std::iter::from_fn(|| waiting.company(Promise::Disk)).take(TOGETHER - 1));
+    while group.len() < TOGETHER
+        && let Some(next) = waiting.next.take().or_else(|| waiting.queued_by_now())
+    {
+        group.push(next);
+    }
     let is_for_disk = group.iter().any(|operation| operation.promise() == Promise::Disk);
     let promise = if is_for_disk { Promise::Disk } else { Promise::Sight };
-    let company = || waiting.company(promise);
+    let company = |held| waiting.company(promise, held);
     let mut outcome = commit(connection, promise, |connection| together(connection, &mut group, company));
     if outcome.is_err() && group.len() > 1 {
         outcome = commit(connection, promise, |connection| apart(connection, &mut group));
     }
+    waiting.before = group.len();
     if outcome.is_ok() || group.len() == 1 {
         return group.into_iter().for_each(|operation| operation.answer(outcome.clone()));
     }
@@ -251,12 +282,12 @@ fn commit_now(
 fn together(
     connection: &Connection,
     group: &mut Vec<Box<dyn Operation>>,
-    mut company: impl FnMut() -> Option<Box<dyn Operation>>,
+    mut company: impl FnMut(usize) -> Option<Box<dyn Operation>>,
 ) -> Result<(), Error> {
     let mut done = 0;
     loop {
         if done == group.len() && done < TOGETHER {
-            group.extend(company());
+            group.extend(company(done));
         }
         let Some(operation) = group.get_mut(done) else { return Ok(()) };
         operation.attempt(connection)?;
@@ -324,7 +355,7 @@ mod tests {
 
     fn commit_all(connection: &Connection, queued: &mpsc::Receiver<Queued>) {
         let first = operation(queued);
-        commit_group(connection, first, &mut Waiting { queued, next: None });
+        commit_group(connection, first, &mut Waiting { queued, next: None, before: 0 });
     }
 
     #[test]
@@ -371,7 +402,7 @@ mod tests {
         let mut group = vec![operation(&waiting)];
         let asked = &mut answers[0];
         connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        together(&connection, &mut group, || None).unwrap();
+        together(&connection, &mut group, |_| None).unwrap();
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(std::future::Future::poll(std::pin::Pin::new(asked), &mut context).is_pending());
         connection.execute_batch("COMMIT").unwrap();
@@ -385,11 +416,11 @@ mod tests {
         let write =
             |promise| queue.write_for(promise, |connection: &Connection| note(connection, "x")).later();
         [Promise::Sight, Promise::Disk, Promise::Sight].into_iter().for_each(write);
-        let mut waiting = Waiting { queued: &queued, next: None };
+        let mut waiting = Waiting { queued: &queued, next: None, before: 0 };
         let promise = |operation: Option<Box<dyn Operation>>| operation.map(|operation| operation.promise());
-        assert_eq!(promise(waiting.company(Promise::Sight)), Some(Promise::Sight));
-        assert_eq!(promise(waiting.company(Promise::Sight)), None);
-        assert_eq!(promise(waiting.company(Promise::Disk)), Some(Promise::Disk), "it is not lost");
-        assert_eq!(promise(waiting.company(Promise::Disk)), Some(Promise::Sight));
+        assert_eq!(promise(waiting.company(Promise::Sight, 1)), Some(Promise::Sight));
+        assert_eq!(promise(waiting.company(Promise::Sight, 1)), None);
+        assert_eq!(promise(waiting.company(Promise::Disk, 1)), Some(Promise::Disk), "it is not lost");
+        assert_eq!(promise(waiting.company(Promise::Disk, 1)), Some(Promise::Sight));
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! `model-server WIRE SCRIPT.json` prints its address on one line, then one line of JSON for each question
 //! it has answered when its standard input closes. The script is described in `model_server/file.rs`.
+//! With `by-turn` behind it, a question is answered by how often the model has spoken in it, so that many
+//! can ask at the same time.
 
 use std::{env, error::Error, fs, io, process::ExitCode};
 
 use rooftree_testkit::model_server::{
-    Asked, ModelServer, Wire, answers, anthropic, gemini, openai_chat, openai_responses,
+    Answer, Asked, ModelServer, Wire, answers, anthropic, fail, gemini, openai_chat, openai_responses,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
 /// The wires it speaks.
@@ -23,8 +25,9 @@ const WIRES: &[(&str, Wire)] = &[
 async fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let served = match arguments.as_slice() {
-        [wire, script] => serve(wire, script).await,
-        _ => Err("usage: model-server WIRE SCRIPT.json".into()),
+        [wire, script] => serve(wire, script, Order::Asked).await,
+        [wire, script, order] if order == "by-turn" => serve(wire, script, Order::Turn).await,
+        _ => Err("usage: model-server WIRE SCRIPT.json [by-turn]".into()),
     };
     match served {
         Ok(()) => ExitCode::SUCCESS,
@@ -35,20 +38,41 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn serve(wire: &str, script: &str) -> Result<(), Box<dyn Error>> {
+/// Which answer a question gets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// The next one.
+    Asked,
+    /// That of its turn.
+    Turn,
+}
+
+async fn serve(wire: &str, script: &str, order: Order) -> Result<(), Box<dyn Error>> {
     let Some((_, wire)) = WIRES.iter().find(|(name, _)| *name == wire) else {
         let known: Vec<&str> = WIRES.iter().map(|(name, _)| *name).collect();
         return Err(format!("there is no wire `{wire}`; there is: {}", known.join(", ")).into());
     };
     let text = fs::read_to_string(script).map_err(|error| format!("read {script}: {error}"))?;
     let answers = answers(&text).map_err(|error| format!("understand {script}: {error}"))?;
-    let server = ModelServer::start(*wire, answers).await;
+    let server = match order {
+        Order::Asked => ModelServer::start(*wire, answers).await,
+        Order::Turn => ModelServer::answering(*wire, move |asked| by_turn(&answers, asked)).await,
+    };
     println!("{}", server.url());
     until_closed().await?;
     for asked in server.requests() {
         println!("{}", told(&asked));
     }
     Ok(())
+}
+
+fn by_turn(answers: &[Answer], asked: &Asked) -> Answer {
+    let body = asked.json();
+    let messages = body.get("messages").and_then(Value::as_array);
+    let is_models = |message: &&Value| message.get("role").is_some_and(|role| role == "assistant");
+    let turn = messages.map_or(0, |messages| messages.iter().filter(is_models).count());
+    let over = || fail(418, "script_over", "the script has no answer for this turn").into();
+    answers.get(turn).cloned().unwrap_or_else(over)
 }
 
 /// Waits until whoever started it closes its standard input or is gone.

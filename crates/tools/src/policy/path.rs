@@ -3,11 +3,17 @@
 //! Both sides are made absolute and freed of `.` and `..` first, so that
 //! `src/../../etc/passwd` is not below `src`.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use globset::{GlobBuilder, GlobMatcher, escape};
+use globset::{GlobMatcher, escape};
 
-use crate::lexical::lexical;
+use crate::{
+    compiled::{Star, compiled},
+    lexical::lexical,
+};
 
 /// Characters that mean something in a glob.
 const MEANING: [char; 8] = ['*', '?', '[', ']', '{', '}', '\\', '!'];
@@ -23,7 +29,7 @@ pub(super) struct Places {
 /// Most rules are plain paths, which need no compiling.
 enum Pattern {
     Plain(PathBuf),
-    Glob(Box<GlobMatcher>),
+    Glob(Arc<GlobMatcher>),
 }
 
 impl Places {
@@ -50,8 +56,7 @@ impl Pattern {
         if !glob.contains(MEANING) {
             return plain();
         }
-        let built = GlobBuilder::new(glob).literal_separator(true).build();
-        built.map_or_else(|_| plain(), |glob| Self::Glob(Box::new(glob.compile_matcher())))
+        compiled(glob, Star::WithinPart).map_or_else(plain, Self::Glob)
     }
 
     fn is(&self, path: &Path) -> bool {

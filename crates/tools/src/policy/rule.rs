@@ -5,10 +5,13 @@
 
 use std::{fmt, str::FromStr};
 
-use globset::Glob;
 use rooftree_protocol::{ErrorCode, Problem};
 
-use crate::{Toolset, toolset::Found};
+use crate::{
+    Toolset,
+    compiled::{self, Star},
+    toolset::Found,
+};
 
 /// Tools that change files. A rule for `Edit`, or for `Write` with a path, is about all of them.
 const EDITING: [&str; 4] = ["Write", "Edit", "ApplyDiff", "NotebookEdit"];
@@ -147,7 +150,7 @@ fn starts_with(tool: &str, start: &str) -> bool {
 /// Most rules are plain names: compiling each would cost a call more than all else.
 pub(super) fn is_glob_match(glob: &str, text: &str) -> bool {
     let is_plain = !glob.contains(['*', '?', '[', ']', '{', '}', '\\']);
-    glob == text || (!is_plain && Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(text)))
+    glob == text || (!is_plain && compiled::is_match(glob, Star::Anything, text))
 }
 
 fn malformed(text: &str, why: &str) -> Problem {

@@ -3,11 +3,11 @@
 //! With us a rule that denies or asks wins wherever it stands, so an exception that follows a wider
 //! refusal is lost: that is stricter than it was, and remarked on.
 
-use globset::Glob;
 use rooftree_protocol::Problem;
 use serde_json::Value;
 
 use super::{Imported, Rule, Use, section};
+use crate::compiled::{self, Star};
 
 /// Takes over the `permission` object.
 pub fn opencode(text: &str) -> Result<Imported, Problem> {
@@ -109,5 +109,5 @@ fn subject(tool: &str, pattern: &str, used: Use) -> Result<Option<String>, &'sta
 }
 
 fn covers(wider: &str, pattern: &str) -> bool {
-    Glob::new(wider).is_ok_and(|glob| glob.compile_matcher().is_match(pattern))
+    compiled::is_match(wider, Star::Anything, pattern)
 }
