@@ -15,7 +15,7 @@ use std::{
 
 use rooftree_protocol::{Level, Network, PermissionMode, Problem, SandboxMode};
 use rooftree_providers::external_agent;
-use rooftree_runtime::definitions::Document;
+use rooftree_runtime::{definitions::Document, hooks::Confined};
 use rooftree_tools::Rule;
 
 #[cfg(test)]
@@ -69,6 +69,8 @@ pub struct Settings {
     pub agents: Vec<Document>,
     /// Hooks in these files, as they are written there.
     pub hooks: Vec<HookTable>,
+    /// Whose hooks run confined.
+    pub confined: Option<Confined>,
     /// Who embeds texts for searches, as it was written; nobody: searches go by words alone.
     pub embeddings: Option<String>,
     /// How the web is reached, and who searches it.
@@ -167,6 +169,12 @@ impl Settings {
         );
         self.hooks
             .extend(project.hooks.into_iter().map(|table| HookTable { level: Level::Project, ..table }));
+        match project.confined {
+            Some(wanted) if wanted < self.confined.unwrap_or_default() => self.remarks.push(format!(
+                "hooks.confined in {here} is ignored: a project cannot decide that its hooks run free"
+            )),
+            wanted => self.confined = wanted.or(self.confined),
+        }
         if project.embeddings.is_some() {
             self.remarks.push(format!(
                 "search.embeddings in {here} is ignored: a project cannot decide who reads your files"

@@ -1,13 +1,13 @@
 //! What an agent has and may do when nobody above it says otherwise: for whoever wants to know before
 //! it runs. The runtime works it out with the same functions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rooftree_protocol::{AgentDefinition, PermissionMode, SessionId};
 use rooftree_store::RuleRow;
 use rooftree_tools::{Policy, Rule, Toolset, Verdict};
 
-use crate::{kit, standing};
+use crate::{Definitions, Hooks, kit, standing};
 
 /// The tools it has.
 pub fn tools(all: &Toolset, definition: &AgentDefinition) -> Toolset {
@@ -43,4 +43,14 @@ pub fn wanted(policy: &Policy, rule: &str) -> Verdict {
     } else {
         Verdict::Ask(format!("it asks for `{rule}`"))
     }
+}
+
+/// Rules that have a person asked before a tool changes a file that a hook names. What those files hold now
+/// is what they must hold when the hook is run.
+pub fn guarding(hooks: &Hooks, definitions: &Definitions) -> Vec<Rule> {
+    let own = definitions.iter().flat_map(|definition| kit::hooks(&definition, None));
+    hooks.pin(&own.collect::<Vec<_>>());
+    let named = |path: &PathBuf| globset::escape(&path.to_string_lossy());
+    let files = hooks.pins.files();
+    files.iter().map(|path| Rule { tool: "Edit".into(), subject: Some(named(path)) }).collect()
 }

@@ -12,6 +12,7 @@ mod change;
 mod confining;
 mod delete;
 mod edit;
+pub mod fingerprint;
 mod glob;
 mod grep;
 mod lexical;

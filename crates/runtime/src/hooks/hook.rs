@@ -1,9 +1,9 @@
 //! One hook: when it is asked, how, for how long, and what its failure means.
 
 use std::{
-    collections::HashSet,
+    collections::VecDeque,
     panic::AssertUnwindSafe,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -12,7 +12,7 @@ use futures::{FutureExt, future::BoxFuture};
 use rooftree_protocol::{Level, SessionId};
 use rooftree_tools::Rule;
 
-use super::{Answer, Failure, Matcher, Occasion, Point, Program};
+use super::{Answer, Failure, Ground, Matcher, Occasion, Point, Program};
 use crate::Clock;
 
 /// How long a hook may think where nothing else is said.
@@ -49,8 +49,11 @@ pub struct Hook {
     pub place: PathBuf,
 }
 
-/// The sessions in which a hook was asked.
-pub type Asked = Arc<Mutex<HashSet<SessionId>>>;
+/// The sessions in which a hook was asked, the last ones.
+pub type Asked = Arc<Mutex<VecDeque<SessionId>>>;
+
+/// Sessions of which it is remembered that a hook was asked in them.
+const MOST_ASKED: usize = 1_000;
 
 /// What is asked.
 #[derive(Clone)]
@@ -124,19 +127,30 @@ impl Hook {
     /// Whether it may be asked in this session; notes that it was.
     pub(super) fn has_turn(&self, session: &SessionId) -> bool {
         let Some(once) = &self.once else { return true };
-        once.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone())
+        let mut asked = once.lock().unwrap_or_else(PoisonError::into_inner);
+        if asked.contains(session) {
+            return false;
+        }
+        if asked.len() >= MOST_ASKED {
+            asked.pop_front();
+        }
+        asked.push_back(session.clone());
+        true
     }
 
     /// Asks it. It is ended when its time is over, and when the wait is dropped.
     pub async fn ask(
         &self,
         occasion: &Occasion,
-        project: Option<&Path>,
+        ground: &Ground,
         clock: &dyn Clock,
     ) -> Result<Answer, Failure> {
         let asking = async {
             match &self.action {
-                Action::Program(program) => program.ask(occasion, project).await,
+                Action::Program(program) => {
+                    ground.is_unchanged(self, occasion).await?;
+                    program.ask(occasion, ground, self.level).await
+                }
                 Action::Handler(handler) => Ok(handler(occasion.clone()).await),
             }
         };
@@ -155,7 +169,9 @@ impl Hook {
         let words = format!("the {} hook `{}` failed: {failure}", self.point, self.name());
         // A program that ends with an error of its own has looked and has not said no.
         let is_error = matches!(failure, Failure::Error { .. });
-        if self.point.is_gate() && !is_error && self.on_failure == OnFailure::Closed {
+        // Whoever wrote that it may fail did not mean that an agent may make it fail.
+        let is_closed = self.on_failure == OnFailure::Closed || matches!(failure, Failure::Changed(_));
+        if self.point.is_gate() && !is_error && is_closed {
             return Answer::deny(words);
         }
         Answer { notices: vec![words], ..Answer::default() }

@@ -7,6 +7,7 @@ mod every_point;
 mod failing;
 mod gates;
 mod results;
+mod scripts;
 
 use std::{path::Path, time::Duration};
 
