@@ -13,6 +13,7 @@ mod begun;
 mod failure;
 mod ground;
 mod hook;
+mod http;
 mod matcher;
 mod occasion;
 mod pins;
@@ -39,6 +40,7 @@ pub(crate) use begun::{Beginning, Begun, Left};
 pub use failure::Failure;
 pub use ground::{Confined, Ground};
 pub use hook::{Action, Asked, Handler, Hook, OnFailure, PATIENCE, Wait};
+pub use http::Service;
 pub use matcher::Matcher;
 pub use occasion::{Occasion, Use};
 pub use pins::Pins;
@@ -194,7 +196,7 @@ pub(crate) async fn ask(
             Ok(answer) => hook.bounded(answer),
             Err(failure) => hook.failed(&failure),
         };
-        if let Some(input) = &said.input {
+        if let Some(input) = said.input.as_ref().filter(|_| occasion.point == Point::PreToolUse) {
             occasion.details.insert("tool_input".into(), input.clone());
         }
         all.add(said);

@@ -27,7 +27,7 @@ use crate::{
     hooks::{self, Answer, Ground, Hook, Occasion, Point, Use, Wait},
 };
 
-pub(super) use asking::{notify, permission};
+pub(super) use asking::{elicitation, elicited, notify, permission, server_of};
 pub(super) use compacting::{compacted, puts_off};
 pub(super) use life::{begin, cleared, failed, may_end};
 pub(super) use tools::{Said, Used, after_batch, after_tools, has_say, refused, used};

@@ -27,6 +27,12 @@ pub enum Failure {
     /// It took too long and was ended.
     #[error("it did not answer in time")]
     OutOfTime,
+    /// A service could not be reached.
+    #[error("it could not be asked: {0}")]
+    Unreachable(String),
+    /// A service answered that it cannot answer.
+    #[error("it answered with status {0}")]
+    Status(u16),
     /// It printed more than is read.
     #[error("it printed more than 1 MiB")]
     TooMuch,

@@ -12,7 +12,7 @@ use futures::{FutureExt, future::BoxFuture};
 use rooftree_protocol::{Level, SessionId};
 use rooftree_tools::Rule;
 
-use super::{Answer, Failure, Ground, Matcher, Occasion, Point, Program};
+use super::{Answer, Failure, Ground, Matcher, Occasion, Point, Program, Service};
 use crate::Clock;
 
 /// How long a hook may think where nothing else is said.
@@ -60,6 +60,8 @@ const MOST_ASKED: usize = 1_000;
 pub enum Action {
     /// A program.
     Program(Program),
+    /// A service, over HTTP.
+    Service(Service),
     /// A function of the program around the runtime.
     Handler(Handler),
 }
@@ -93,6 +95,11 @@ impl Hook {
         Self::new(point, Action::Program(program))
     }
 
+    /// A service that is asked at this point.
+    pub fn service(point: Point, service: Service) -> Self {
+        Self::new(point, Action::Service(service))
+    }
+
     fn new(point: Point, action: Action) -> Self {
         Self {
             point,
@@ -113,6 +120,7 @@ impl Hook {
     pub fn name(&self) -> &str {
         match &self.action {
             Action::Program(program) => &program.shown,
+            Action::Service(service) => &service.url,
             Action::Handler(_) => "a function of the program",
         }
     }
@@ -151,6 +159,7 @@ impl Hook {
                     ground.is_unchanged(self, occasion).await?;
                     program.ask(occasion, ground, self.level).await
                 }
+                Action::Service(service) => service.ask(occasion, ground, self.level).await,
                 Action::Handler(handler) => Ok(handler(occasion.clone()).await),
             }
         };

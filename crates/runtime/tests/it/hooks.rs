@@ -2,12 +2,14 @@
 
 mod begin;
 mod children;
+mod elicit;
 mod ends;
 mod every_point;
 mod failing;
 mod gates;
 mod results;
 mod scripts;
+mod services;
 
 use std::{path::Path, time::Duration};
 

@@ -130,6 +130,18 @@ fn occasion(arguments: &Arguments, environment: &Environment) -> Result<Occasion
             json!({"message": "lead asks", "title": "Rooftree", "notification_type": "permission_prompt"}),
             "permission_prompt",
         ),
+        Point::Elicitation => (
+            json!({"mcp_server_name": "files", "message": "Which one?", "mode": "form", "questions": []}),
+            "files",
+        ),
+        Point::ElicitationResult => {
+            (json!({"mcp_server_name": "files", "action": "accept", "content": {}, "mode": "form"}), "files")
+        }
+        Point::InstructionsLoaded => {
+            let file = environment.cwd.join("AGENTS.md");
+            let reason = "session_start";
+            (json!({"file_path": file, "memory_type": "Project", "load_reason": reason}), reason)
+        }
         Point::TaskCreated | Point::TaskCompleted => {
             (json!({"task_id": "1", "task_subject": "Write it"}), "")
         }

@@ -55,7 +55,8 @@ async fn greet(agent: &mut Agent) -> Result<(), Error> {
     if agent.is_asked() {
         return greet_child(agent).await;
     }
-    if !wants(agent, Point::SessionStart) && !wants(agent, Point::SessionEnd) {
+    let points = [Point::SessionStart, Point::SessionEnd, Point::InstructionsLoaded];
+    if !points.into_iter().any(|point| wants(agent, point)) {
         return Ok(());
     }
     let source = match agent.world.begun.how(&agent.session.id) {
@@ -66,7 +67,22 @@ async fn greet(agent: &mut Agent) -> Result<(), Error> {
     };
     let about = occasion(agent, Point::SessionEnd, json!({}));
     leave(agent, agent.world.begun.begin(about, agent.kit.hooks.clone()));
+    instructions(agent);
     start_session(agent, source).await
+}
+
+/// Tells of each instruction file that the session is worked on with.
+fn instructions(agent: &Agent) {
+    if !wants(agent, Point::InstructionsLoaded) {
+        return;
+    }
+    let (reason, project) = ("session_start", agent.world.options.hooks.project.as_ref());
+    for file in &agent.world.options.surroundings.instructions.files {
+        let is_theirs = file.starts_with(project.unwrap_or(&agent.session.cwd));
+        let kind = if is_theirs { "Project" } else { "User" };
+        let details = json!({"file_path": file, "memory_type": kind, "load_reason": reason});
+        tell(agent, occasion(agent, Point::InstructionsLoaded, details).named([reason.to_owned()]));
+    }
 }
 
 /// There was no room to remember another session any longer: it ends for its hooks.
