@@ -45,12 +45,18 @@ pub fn wanted(policy: &Policy, rule: &str) -> Verdict {
     }
 }
 
+/// Tools that change files, as rules that mean these tools alone: a rule for `Edit` would also mean every
+/// command that names such a file, and running a script is not changing it.
+const CHANGING: [&str; 5] = ["Edit*", "Write*", "ApplyDiff", "NotebookEdit", "Delete"];
+
 /// Rules that have a person asked before a tool changes a file that a hook names. What those files hold now
 /// is what they must hold when the hook is run.
 pub fn guarding(hooks: &Hooks, definitions: &Definitions) -> Vec<Rule> {
     let own = definitions.iter().flat_map(|definition| kit::hooks(&definition, None));
     hooks.pin(&own.collect::<Vec<_>>());
-    let named = |path: &PathBuf| globset::escape(&path.to_string_lossy());
-    let files = hooks.pins.files();
-    files.iter().map(|path| Rule { tool: "Edit".into(), subject: Some(named(path)) }).collect()
+    let rules = |path: &PathBuf| {
+        let subject = globset::escape(&path.to_string_lossy());
+        CHANGING.map(|tool| Rule { tool: tool.into(), subject: Some(subject.clone()) })
+    };
+    hooks.pins.files().iter().flat_map(rules).collect()
 }

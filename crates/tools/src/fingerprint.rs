@@ -24,9 +24,7 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// Fails where that cannot be told: it may not be read, it is no file, or a directory holds too much.
 pub fn fingerprint(path: &Path) -> io::Result<String> {
     match fs::metadata(path) {
-        Ok(found) if found.is_dir() => {
-            Room { files: MOST_FILES, bytes: MOST_BYTES }.directory(path, DEEPEST)
-        }
+        Ok(found) if found.is_dir() => Room { files: MOST_FILES, bytes: MOST_BYTES }.directory(path, DEEPEST),
         Ok(_) => Room { files: 1, bytes: u64::MAX }.file(path),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Ok(ABSENT.into())

@@ -87,10 +87,8 @@ fn show(places: &Places, environment: &Environment, as_json: bool) -> Result<Exi
     // What is text for models counts by its path alone.
     let held = |path: &str| content.acting.get(path).map(String::as_str).unwrap_or_default();
     if as_json {
-        let files: Vec<_> = files
-            .iter()
-            .map(|(path, is)| json!({ "path": path, "is": is, "holds": held(path) }))
-            .collect();
+        let files: Vec<_> =
+            files.iter().map(|(path, is)| json!({ "path": path, "is": is, "holds": held(path) })).collect();
         let shown = json!({ "root": places.root(), "trusted": is_used, "files": files });
         output::print(&output::json_page(&shown)?)?;
         return Ok(Exit::DONE);

@@ -146,7 +146,8 @@ mod tests {
         assert_eq!(left.as_ref(), Some(&second), "the first was looked at since");
         assert_eq!(begun.how(&second), Beginning::First, "it begins again when somebody comes back");
         assert!(begun.clear(&SessionId::from_entropy(4)).is_some());
-        let ended: Vec<SessionId> = begun.end_all().into_iter().map(|(occasion, _)| occasion.session).collect();
+        let ended: Vec<SessionId> =
+            begun.end_all().into_iter().map(|(occasion, _)| occasion.session).collect();
         assert_eq!(ended, [third]);
     }
 }

@@ -152,7 +152,9 @@ impl Names {
         let is_between = |c: char| c.is_whitespace() || "\"'`;|&()<>{}=,".contains(c);
         for piece in line.split(is_between).filter(|piece| !piece.is_empty() && piece.len() <= LONGEST) {
             let (start, text) = match piece.strip_prefix('$') {
-                Some(rest) => (Start::Value, rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default()),
+                Some(rest) => {
+                    (Start::Value, rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default())
+                }
                 None => (Start::Written, piece),
             };
             let role = Role::Given;
@@ -262,13 +264,17 @@ mod tests {
             for name in wanted {
                 assert!(found.iter().any(|found| found == name), "{line}: {name} is not in {found:?}");
             }
-            assert!(!found.iter().any(|name| name.contains("log.txt") || name.contains("marker")), "{found:?}");
+            assert!(
+                !found.iter().any(|name| name.contains("log.txt") || name.contains("marker")),
+                "{found:?}"
+            );
         }
     }
 
     #[test]
     fn where_names_may_start_is_known_too() {
-        let starts = |line: &str| Names::of(line).starts.into_iter().map(|named| named.text).collect::<Vec<_>>();
+        let starts =
+            |line: &str| Names::of(line).starts.into_iter().map(|named| named.text).collect::<Vec<_>>();
         assert_eq!(starts("cd scripts && ./x.sh"), ["scripts"]);
         assert_eq!(starts("DIR=tools; \"$DIR\"/x.sh"), ["tools"]);
         assert_eq!(starts("cd \"$CLAUDE_PROJECT_DIR/a\" && b"), ["/a"]);

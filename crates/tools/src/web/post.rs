@@ -64,8 +64,13 @@ mod tests {
         for url in ["http://localhost:9/x", "http://127.0.0.1:80", "http://[::1]:9/"] {
             assert!(loopback(url).is_some(), "{url}");
         }
-        for url in ["http://localhost.example:9", "http://10.0.0.1", "https://example.com", "nonsense", "http://0.0.0.0"]
-        {
+        for url in [
+            "http://localhost.example:9",
+            "http://10.0.0.1",
+            "https://example.com",
+            "nonsense",
+            "http://0.0.0.0",
+        ] {
             assert!(loopback(url).is_none(), "{url}");
         }
     }

@@ -20,7 +20,9 @@ fn hooks(events: &[&str], command: &str) -> String {
 
 /// A project whose hook runs a script; the model makes one call and ends.
 fn project(events: &[&str], call: &str) -> Desk {
-    let desk = Desk::new(&format!("[[reply]]\n[[reply.call]]\n{call}\n[[reply]]\ntext = \"{{{{ results[0].text }}}}\"\n"));
+    let desk = Desk::new(&format!(
+        "[[reply]]\n[[reply.call]]\n{call}\n[[reply]]\ntext = \"{{{{ results[0].text }}}}\"\n"
+    ));
     let command = "sh \"$CLAUDE_PROJECT_DIR/scripts/check.sh\"";
     desk.write(".claude/settings.json", hooks(events, command));
     desk.write("scripts/check.sh", GOOD);
@@ -84,7 +86,10 @@ fn an_agent_cannot_have_its_own_code_run_by_changing_a_hooks_script() {
         ("replaced", "mv evil.sh scripts/check.sh"),
         ("a link", "rm scripts/check.sh && ln -s ../evil.sh scripts/check.sh"),
         ("another directory", "mkdir new && cp evil.sh new/check.sh && mv scripts old && mv new scripts"),
-        ("a directory behind a link", "mkdir new && cp evil.sh new/check.sh && mv scripts old && ln -s new scripts"),
+        (
+            "a directory behind a link",
+            "mkdir new && cp evil.sh new/check.sh && mv scripts old && ln -s new scripts",
+        ),
     ];
     for (how, attack) in attacks {
         let desk = project(&["PreToolUse", "PostToolUse", "Stop"], &bash("sh attack.sh"));

@@ -9,7 +9,7 @@ use rooftree_runtime::hooks::{Hook, Point};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
-use super::{asked, asked_about, keeps, kept, prints, with};
+use super::{asked, asked_about, keeps, kept, prints, told, with};
 
 /// A tool that looks like one of a server and asks for a colour.
 struct Asker(ToolSpec);
@@ -52,7 +52,7 @@ pub(super) fn asker() -> Arc<dyn Tool> {
     Arc::new(Asker(serde_json::from_value(spec).unwrap()))
 }
 
-/// What the tool says when nobody but hooks can be asked.
+/// What the tool says when nobody but hooks can be asked, and what people are told.
 async fn said(hooks: Vec<Hook>) -> (String, String) {
     let entries = [say("").calls([call("mcp__files__ask", json!({}))]), say("{{ results[0].text }}")];
     let mut plan = with(entries, hooks).tools(Toolset::new([asker()]));
@@ -60,9 +60,9 @@ async fn said(hooks: Vec<Hook>) -> (String, String) {
     let house = plan.build();
     let session = house.post("go").await;
     let text = house.finished(&session).await.text;
-    let story = house.story(&session).await;
+    let told = told(&house, &session).await;
     house.close().await;
-    (text, story)
+    (text, told)
 }
 
 #[tokio::test]
@@ -79,11 +79,11 @@ async fn a_hook_answers_or_declines_and_a_projects_hook_only_declines() {
     assert_eq!(said(vec![asked(Point::Elicitation, "echo no >&2; exit 2")]).await.0, "declined no");
     let mut theirs = asked(Point::Elicitation, &answer);
     theirs.level = Level::Project;
-    let (text, story) = said(vec![theirs]).await;
-    assert!(text.contains("nobody can be asked") && story.contains("it is the project's"), "{text}: {story}");
+    let (text, told) = said(vec![theirs]).await;
+    assert!(text.contains("nobody can be asked") && told.contains("it is the project's"), "{text}: {told}");
     // One that fails leaves it to people.
-    let (text, story) = said(vec![asked(Point::Elicitation, "kill -9 $$")]).await;
-    assert!(text.contains("nobody can be asked") && story.contains("notice   hook"), "{text}: {story}");
+    let (text, told) = said(vec![asked(Point::Elicitation, "kill -9 $$")]).await;
+    assert!(text.contains("nobody can be asked") && told.contains("it crashed"), "{text}: {told}");
 }
 
 #[tokio::test]

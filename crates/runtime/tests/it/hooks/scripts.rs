@@ -13,7 +13,7 @@ use rooftree_testkit::{House, Plan, Probe};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
-use super::{asked, asked_about, with};
+use super::{asked, asked_about, told, with};
 
 /// What the scripts do at first, and what they are to do later.
 const GOOD: &str = "#!/bin/sh\necho \"$0\" >> good\n";
@@ -74,7 +74,7 @@ async fn attacked(hooks: Vec<Hook>, attack: Option<Attack>) -> (House, String) {
     }
     keeper.open(1);
     house.finished(&session).await;
-    let story = house.story(&session).await;
+    let story = house.story(&session).await + &told(&house, &session).await;
     (house, story)
 }
 
@@ -124,7 +124,10 @@ async fn where_nothing_waits_to_pass_it_is_left_out_and_people_are_told() {
     for (how, attack) in ATTACKS {
         let (house, story) = attacked(vec![asked(Point::Stop, "sh scripts/check.sh")], Some(attack)).await;
         assert!(!house.path().join("evil").exists(), "{how}: it ran: {story}");
-        assert!(story.contains("notice   hook") && story.contains("ended    completed"), "{how}: {story}");
+        assert!(
+            story.contains("is not what it was") && story.contains("ended    completed"),
+            "{how}: {story}"
+        );
     }
 }
 
@@ -151,11 +154,8 @@ async fn what_a_guard_looks_at_must_not_change_either() {
 async fn an_agent_is_not_given_a_script_that_was_changed_before_it_was_asked() {
     let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
     let own = json!({"PreToolUse": [{"hooks": [{"command": "sh scripts/check.sh"}]}]});
-    let helper = AgentDefinition {
-        description: "helps".into(),
-        hooks: Some(own),
-        ..AgentDefinition::new("helper")
-    };
+    let helper =
+        AgentDefinition { description: "helps".into(), hooks: Some(own), ..AgentDefinition::new("helper") };
     let ask = call("Task", json!({"agent": "helper", "description": "help", "prompt": "Help."}));
     let entries = [
         say("").calls([call("Look", json!({}))]).agent("lead"),
@@ -188,7 +188,8 @@ async fn a_tool_changes_what_a_hook_runs_only_if_somebody_says_so() {
     write(&script, GOOD);
     let change = |path: &Path| call("Write", json!({"file_path": path, "content": EVIL}));
     let other = project.path().join("scripts/other.sh");
-    let entries = [say("").calls([change(&script), change(&other)]), say("done")];
+    let run = call("Bash", json!({"command": format!("sh '{}'", script.display())}));
+    let entries = [say("").calls([change(&script), change(&other)]), say("").calls([run]), say("done")];
     let mut plan = with(entries, vec![asked(Point::Stop, "sh scripts/check.sh")]);
     plan.hooks.project = Some(project.path().into());
     plan.tools = rooftree_tools::builtin(std::sync::Arc::new(rooftree_tools::Processes::new(|| 1)));
@@ -198,6 +199,7 @@ async fn a_tool_changes_what_a_hook_runs_only_if_somebody_says_so() {
     let story = house.story(&session).await;
     assert_eq!(fs::read_to_string(&script).unwrap(), GOOD, "{story}");
     assert!(story.contains("Write denied") && other.exists(), "nobody can be asked: {story}");
+    assert!(story.contains("Bash done"), "running it is not changing it: {story}");
 }
 
 #[tokio::test]
@@ -232,7 +234,8 @@ async fn where_nothing_can_confine_a_projects_hook_it_is_refused_or_said() {
         let mut plan = super::doing(vec![hook]);
         plan.hooks.confined = confined;
         plan.sandbox.confinement.mode = mode;
-        let (house, _, story) = super::story_of(plan).await;
+        let (house, session, story) = super::story_of(plan).await;
+        let story = story + &told(&house, &session).await;
         assert!(story.contains(wanted) && story.contains(words), "{mode:?} {level:?} {confined:?}: {story}");
         assert_eq!(house.path().join("ran").exists(), wanted == "Do done", "{mode:?} {level:?}: {story}");
         assert_eq!(story.matches("not confined here").count(), usize::from(mode == Auto), "{story}");

@@ -16,7 +16,8 @@ async fn service(status: &str, body: &str) -> (String, mpsc::UnboundedReceiver<(
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     let (tell, asked) = mpsc::unbounded_channel();
-    let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+    let answer =
+        format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut text = String::new();
@@ -69,7 +70,9 @@ async fn what_is_no_answer_refuses_unless_it_says_otherwise() {
     let (moved, _moved) = service("302 Found", "").await;
     let (odd, _odd) = service("200 OK", "{\"decision\": \"maybe\"}").await;
     let gone = "http://127.0.0.1:1/".to_owned();
-    for (url, why) in [(broken, "status 500"), (moved, "status 302"), (odd, "not understood"), (gone, "could not be asked")] {
+    for (url, why) in
+        [(broken, "status 500"), (moved, "status 302"), (odd, "not understood"), (gone, "could not be asked")]
+    {
         let (_, _, story) = story_of(doing(vec![hook(&url, Level::User)])).await;
         assert!(story.contains("Do denied") && story.contains(why), "{why}: {story}");
         let mut open = hook(&url, Level::User);
