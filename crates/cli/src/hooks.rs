@@ -27,7 +27,7 @@ pub struct Found {
     pub remarks: Vec<String>,
 }
 
-/// Reads all of them, the user's first.
+/// Reads all of them, the user's first, and looks at what they run.
 pub fn find(environment: &Environment, settings: &Settings, places: &Places) -> Result<Found, Problem> {
     let mut found = Found { hooks: Hooks::default(), remarks: Vec::new() };
     found.hooks.project = places.root().map(ToOwned::to_owned);
@@ -55,10 +55,21 @@ pub fn find(environment: &Environment, settings: &Settings, places: &Places) -> 
         }
         found.add(&file)?;
     }
+    found.hooks.pin(&[]);
     Ok(found)
 }
 
 impl Found {
+    /// Leaves out those that the project brings, and says so.
+    pub fn without_projects(&mut self) {
+        let all = self.hooks.hooks.len();
+        self.hooks.hooks.retain(|hook| hook.level != Level::Project);
+        if self.hooks.hooks.len() < all {
+            let words = "what this folder's hooks run has changed just now, so they are not asked";
+            self.remarks.push(words.to_owned());
+        }
+    }
+
     fn add(&mut self, file: &File) -> Result<(), Problem> {
         let Written { hooks, complaints } = read(&file.hooks, file.level, &file.path);
         let here = place(&file.path);

@@ -47,7 +47,9 @@ pub fn scripts(hook: &Hook, project: &Path, cwd: &Path) -> Vec<Script> {
 
 fn counting<'a>(names: &'a Names, hook: &Hook) -> impl Iterator<Item = &'a Named> {
     let is_gate = hook.point.is_gate();
-    names.files.iter().filter(move |named| is_gate || named.role != Role::Looked)
+    let is_looked_at = |named: &Named| named.role == Role::Looked;
+    // What a guard goes through as a whole is the work it guards.
+    names.files.iter().filter(move |named| !is_looked_at(named) || (is_gate && !named.is_open))
 }
 
 fn shown(named: &Named) -> String {
@@ -139,5 +141,7 @@ mod tests {
         let line = "grep -qf deny.txt";
         assert_eq!(found(Point::PreToolUse, Program::shell(line), "/no/project"), ["/no/project/deny.txt"]);
         assert_eq!(found(Point::Stop, Program::shell(line), "/no/project"), Vec::<String>::new());
+        let whole = "grep -q TODO src/*.rs; [ -e PLAN.md ] || exit 2";
+        assert_eq!(found(Point::PreToolUse, Program::shell(whole), "/no/project"), Vec::<String>::new());
     }
 }
