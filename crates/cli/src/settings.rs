@@ -169,12 +169,6 @@ impl Settings {
         );
         self.hooks
             .extend(project.hooks.into_iter().map(|table| HookTable { level: Level::Project, ..table }));
-        match project.confined {
-            Some(wanted) if wanted < self.confined.unwrap_or_default() => self.remarks.push(format!(
-                "hooks.confined in {here} is ignored: a project cannot decide that its hooks run free"
-            )),
-            wanted => self.confined = wanted.or(self.confined),
-        }
         if project.embeddings.is_some() {
             self.remarks.push(format!(
                 "search.embeddings in {here} is ignored: a project cannot decide who reads your files"
@@ -231,8 +225,14 @@ impl Settings {
         let is_looser = project.sandbox.is_some_and(|wanted| wanted < mode)
             || project.network.as_ref().is_some_and(|wanted| !wanted.is_within(&network))
             || !(project.writable.is_empty() && project.readable.is_empty());
+        let here = path.display();
+        match project.confined {
+            Some(wanted) if wanted < self.confined.unwrap_or_default() => self.remarks.push(format!(
+                "hooks.confined in {here} is ignored: a project cannot decide that its hooks run free"
+            )),
+            wanted => self.confined = wanted.or(self.confined),
+        }
         if is_looser {
-            let here = path.display();
             self.remarks.push(format!("sandbox in {here} is ignored where it is looser than yours"));
         }
         self.sandbox = project.sandbox.map(|wanted| wanted.max(mode)).or(self.sandbox);
