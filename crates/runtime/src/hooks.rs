@@ -46,7 +46,7 @@ pub use occasion::{Occasion, Use};
 pub use pins::Pins;
 pub use point::{POINTS, Point};
 pub use program::Program;
-pub use scripts::{Script, scripts};
+pub use scripts::Script;
 pub use written::{Written, read};
 
 /// A tool call that is about to be made.
@@ -140,7 +140,7 @@ impl Hooks {
     pub fn pin(&self, others: &[Hook]) {
         let Some(project) = self.project.as_ref().or(self.cwd.as_ref()) else { return };
         let cwd = self.cwd.as_ref().unwrap_or(project);
-        self.pins.see(self.hooks.iter().chain(others), project, cwd);
+        self.pins.see(self.hooks.iter().chain(others).flat_map(|hook| hook.scripts(project, cwd)));
     }
 
     /// Whether anybody is asked at this point.

@@ -12,7 +12,6 @@ use std::{
 use rooftree_runtime::{
     Surroundings,
     definitions::{Library, Places, Trust},
-    hooks::scripts,
 };
 use rooftree_tools::fingerprint::fingerprint;
 use sha2::{Digest, Sha256};
@@ -83,7 +82,7 @@ impl Content {
     /// What the project's hooks name counts where it lies, and where work is done.
     fn add_scripts(&mut self, places: &Places, root: &Path) {
         let cwd = places.project.last().map_or(root, PathBuf::as_path);
-        let named = hooks::of_project(places).into_iter().flat_map(|hook| scripts(&hook, root, cwd));
+        let named = hooks::of_project(places).into_iter().flat_map(|hook| hook.scripts(root, cwd));
         for script in named {
             if let Some(word) = script.word() {
                 self.acting.insert(from(root, &script.path), word.unwrap_or_else(|_| UNREADABLE.into()));

@@ -11,7 +11,7 @@ use std::{
 use rooftree_protocol::Level;
 use rooftree_tools::{Confining, Web};
 
-use super::{Failure, Hook, Occasion, Pins};
+use super::{Failure, Occasion, Pins, Script};
 
 /// Whose hooks run confined, as what agents run does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,11 +58,13 @@ impl Ground {
         }
     }
 
-    /// Fails if a file that a hook's command names is not what it was.
-    pub(super) async fn is_unchanged(&self, hook: &Hook, occasion: &Occasion) -> Result<(), Failure> {
-        let (pins, hook) = (self.pins.clone(), hook.clone());
-        let (root, cwd) = (self.root(occasion), occasion.cwd.clone());
-        let checking = tokio::task::spawn_blocking(move || pins.check(&hook, &root, &cwd));
+    /// Fails if a file that a command names is not what it was.
+    pub(super) async fn is_unchanged(
+        &self,
+        named: impl FnOnce() -> Vec<Script> + Send + 'static,
+    ) -> Result<(), Failure> {
+        let pins = self.pins.clone();
+        let checking = tokio::task::spawn_blocking(move || pins.check(named()));
         checking.await.unwrap_or_else(|error| Err(Failure::NotStarted(error.to_string())))
     }
 

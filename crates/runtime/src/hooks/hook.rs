@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     panic::AssertUnwindSafe,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -12,7 +12,10 @@ use futures::{FutureExt, future::BoxFuture};
 use rooftree_protocol::{Level, SessionId};
 use rooftree_tools::Rule;
 
-use super::{Answer, Failure, Ground, Matcher, Occasion, Point, Program, Service};
+use super::{
+    Answer, Failure, Ground, Matcher, Occasion, Point, Program, Service,
+    scripts::{Script, scripts},
+};
 use crate::Clock;
 
 /// How long a hook may think where nothing else is said.
@@ -125,6 +128,14 @@ impl Hook {
         }
     }
 
+    /// The files of a project, or of the directory it runs in, that its command may mean.
+    pub fn scripts(&self, project: &Path, cwd: &Path) -> Vec<Script> {
+        match &self.action {
+            Action::Program(program) => scripts(&program.names(project), self.point, project, cwd),
+            Action::Service(_) | Action::Handler(_) => Vec::new(),
+        }
+    }
+
     /// Whether it is to be asked on this occasion.
     pub fn is_for(&self, occasion: &Occasion) -> bool {
         self.point == occasion.point
@@ -156,7 +167,8 @@ impl Hook {
         let asking = async {
             match &self.action {
                 Action::Program(program) => {
-                    ground.is_unchanged(self, occasion).await?;
+                    let (hook, root, cwd) = (self.clone(), ground.root(occasion), occasion.cwd.clone());
+                    ground.is_unchanged(move || hook.scripts(&root, &cwd)).await?;
                     program.ask(occasion, ground, self.level).await
                 }
                 Action::Service(service) => service.ask(occasion, ground, self.level).await,

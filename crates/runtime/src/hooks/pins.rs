@@ -6,16 +6,13 @@
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Mutex, PoisonError},
 };
 
 use rooftree_tools::fingerprint::{ABSENT, fingerprint};
 
-use super::{
-    Failure, Hook,
-    scripts::{Script, scripts},
-};
+use super::{Failure, Script};
 
 /// Files that are remembered. Those of more directories are compared by their names alone.
 const MOST: usize = 10_000;
@@ -34,9 +31,8 @@ struct Seen {
 }
 
 impl Pins {
-    /// Looks at what these hooks name. What was seen before stays as it was then.
-    pub fn see<'a>(&self, hooks: impl IntoIterator<Item = &'a Hook>, project: &Path, cwd: &Path) {
-        let found = hooks.into_iter().flat_map(|hook| scripts(hook, project, cwd));
+    /// Looks at what hooks name. What was seen before stays as it was then.
+    pub fn see(&self, found: impl IntoIterator<Item = Script>) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for script in found {
             if !seen.files.contains_key(&script.path) && seen.files.len() < MOST {
@@ -50,8 +46,8 @@ impl Pins {
     }
 
     /// Whether what a hook names is as it was; else which file is not.
-    pub(super) fn check(&self, hook: &Hook, project: &Path, cwd: &Path) -> Result<(), Failure> {
-        for script in scripts(hook, project, cwd) {
+    pub(super) fn check(&self, found: Vec<Script>) -> Result<(), Failure> {
+        for script in found {
             let (known, words) = {
                 let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
                 let words = seen.names.get(&script.name).cloned().unwrap_or_default();
@@ -98,7 +94,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::hooks::{Point, Program};
+    use crate::hooks::{Hook, Point, Program};
 
     #[test]
     fn a_copy_of_a_project_is_as_good_as_what_was_seen_and_no_better() {
@@ -106,8 +102,8 @@ mod tests {
         fs::write(project.path().join("check.sh"), "good").unwrap();
         let hook = Hook::program(Point::Stop, Program::shell("./check.sh; [ ! -e more.sh ] || sh more.sh"));
         let pins = Pins::default();
-        pins.see([&hook], project.path(), project.path());
-        let check = || pins.check(&hook, project.path(), copy.path());
+        pins.see(hook.scripts(project.path(), project.path()));
+        let check = || pins.check(hook.scripts(project.path(), copy.path()));
         assert_eq!(check(), Ok(()), "what is not there is not run");
         fs::write(copy.path().join("check.sh"), "good").unwrap();
         assert_eq!(check(), Ok(()));
@@ -118,8 +114,8 @@ mod tests {
         assert_eq!(check(), Err(Failure::Changed(copy.path().join("more.sh"))));
         // Looking again later does not make it good.
         fs::write(project.path().join("check.sh"), "evil").unwrap();
-        pins.see([&hook], project.path(), project.path());
-        let there = pins.check(&hook, project.path(), project.path());
+        pins.see(hook.scripts(project.path(), project.path()));
+        let there = pins.check(hook.scripts(project.path(), project.path()));
         assert_eq!(there, Err(Failure::Changed(project.path().join("check.sh"))));
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rooftree_tools::shell::{Named, Names, Role, Start};
 
-use super::{Action, Hook};
+use super::Point;
 
 /// A file or directory that a hook's command may mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,17 +23,15 @@ pub struct Script {
     pub is_directory: bool,
 }
 
-/// The files below a project, or below the directory it runs in, that a hook's command may mean.
-pub fn scripts(hook: &Hook, project: &Path, cwd: &Path) -> Vec<Script> {
-    let Action::Program(program) = &hook.action else { return Vec::new() };
-    let names = program.names(project);
+/// The files below a project, or below the directory it runs in, that a command with these names may mean.
+pub(super) fn scripts(names: &Names, point: Point, project: &Path, cwd: &Path) -> Vec<Script> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let within = Within { project, cwd, home: home.as_deref() };
     let mut bases = vec![cwd.to_owned(), project.to_owned()];
     let started: Vec<PathBuf> = names.starts.iter().flat_map(|start| within.paths(start, &bases)).collect();
     bases.extend(started);
     let mut found: Vec<Script> = Vec::new();
-    for named in counting(&names, hook) {
+    for named in counting(names, point) {
         for path in within.paths(named, &bases).into_iter().filter(|path| within.holds(path)) {
             let is_run = named.role == Role::Run && !named.is_open;
             let script = Script { name: shown(named), path, is_run, is_directory: named.is_open };
@@ -45,8 +43,8 @@ pub fn scripts(hook: &Hook, project: &Path, cwd: &Path) -> Vec<Script> {
     found
 }
 
-fn counting<'a>(names: &'a Names, hook: &Hook) -> impl Iterator<Item = &'a Named> {
-    let is_gate = hook.point.is_gate();
+fn counting(names: &Names, point: Point) -> impl Iterator<Item = &Named> {
+    let is_gate = point.is_gate();
     let is_looked_at = |named: &Named| named.role == Role::Looked;
     // What a guard goes through as a whole is the work it guards.
     names.files.iter().filter(move |named| !is_looked_at(named) || (is_gate && !named.is_open))
@@ -114,11 +112,11 @@ fn plain(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hooks::{Point, Program};
+    use crate::hooks::{Hook, Program};
 
     fn found(point: Point, program: Program, cwd: &str) -> Vec<String> {
         let hook = Hook::program(point, program);
-        let scripts = scripts(&hook, Path::new("/no/project"), Path::new(cwd));
+        let scripts = hook.scripts(Path::new("/no/project"), Path::new(cwd));
         scripts.iter().map(|script| script.path.display().to_string()).collect()
     }
 
@@ -142,6 +140,7 @@ mod tests {
         assert_eq!(found(Point::PreToolUse, Program::shell(line), "/no/project"), ["/no/project/deny.txt"]);
         assert_eq!(found(Point::Stop, Program::shell(line), "/no/project"), Vec::<String>::new());
         let whole = "grep -q TODO src/*.rs; [ -e PLAN.md ] || exit 2";
-        assert_eq!(found(Point::PreToolUse, Program::shell(whole), "/no/project"), Vec::<String>::new());
+        let found = found(Point::PreToolUse, Program::shell(whole), "/no/project");
+        assert_eq!(found, ["/no/project/TODO"], "what it goes through is not, nor what has only to be there");
     }
 }

@@ -47,7 +47,7 @@ fn look(agent: &mut Agent) {
         let root = hooks.project.as_ref().unwrap_or(cwd);
         let all = hooks.hooks.iter().chain(&agent.kit.hooks);
         let is_meant = |hook: &&Hook| hooks.project.is_none() || hook.level != Level::Project;
-        hooks.pins.see(all.filter(is_meant), root, cwd);
+        hooks.pins.see(all.filter(is_meant).flat_map(|hook| hook.scripts(root, cwd)));
     }
 }
 
