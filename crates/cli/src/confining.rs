@@ -18,5 +18,10 @@ pub fn confining(
         writable: settings.writable.clone(),
         readable: settings.readable.clone(),
     };
-    Confining { confinement, private: private.directories.into(), scratch: private.scratch }
+    Confining {
+        confinement,
+        private: private.directories.into(),
+        scratch: private.scratch,
+        ..Confining::default()
+    }
 }

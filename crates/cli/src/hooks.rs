@@ -5,14 +5,18 @@
 
 mod files;
 
-use std::path::PathBuf;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use rooftree_protocol::{ErrorCode, Level, Problem};
 use rooftree_runtime::{
     Hooks,
-    definitions::{Places, Trust},
-    hooks::{Written, read},
+    definitions::{Library, Places, Trust},
+    hooks::{Hook, Written, read},
 };
+use serde_json::Value;
 
 use self::files::{File, Manner};
 use crate::{environment::Environment, settings::Settings, wording::place};
@@ -23,10 +27,13 @@ pub struct Found {
     pub remarks: Vec<String>,
 }
 
-/// Reads all of them, the user's first.
+/// Reads all of them, the user's first, and looks at what they run.
 pub fn find(environment: &Environment, settings: &Settings, places: &Places) -> Result<Found, Problem> {
     let mut found = Found { hooks: Hooks::default(), remarks: Vec::new() };
     found.hooks.project = places.root().map(ToOwned::to_owned);
+    found.hooks.cwd = Some(environment.cwd.clone());
+    found.hooks.confined = settings.confined.unwrap_or_default();
+    found.hooks.web.allow_private.clone_from(&settings.web.allow_private);
     let tables = settings.hooks.iter().map(|table| File {
         path: table.path.clone(),
         level: table.level,
@@ -48,10 +55,21 @@ pub fn find(environment: &Environment, settings: &Settings, places: &Places) -> 
         }
         found.add(&file)?;
     }
+    found.hooks.pin(&[]);
     Ok(found)
 }
 
 impl Found {
+    /// Leaves out those that the project brings, and says so.
+    pub fn without_projects(&mut self) {
+        let all = self.hooks.hooks.len();
+        self.hooks.hooks.retain(|hook| hook.level != Level::Project);
+        if self.hooks.hooks.len() < all {
+            let words = "what this folder's hooks run has changed just now, so they are not asked";
+            self.remarks.push(words.to_owned());
+        }
+    }
+
     fn add(&mut self, file: &File) -> Result<(), Problem> {
         let Written { hooks, complaints } = read(&file.hooks, file.level, &file.path);
         let here = place(&file.path);
@@ -66,6 +84,25 @@ impl Found {
         self.hooks.hooks.extend(hooks);
         Ok(())
     }
+}
+
+/// All hooks that the project brings, whether it is trusted or not: those of its files and of its agents.
+/// What cannot be understood is nobody's hook, here and when they are asked.
+pub fn of_project(places: &Places) -> Vec<Hook> {
+    let files = files::project(places).map(|project| project.files).unwrap_or_default();
+    let written = |value: &Value, path: &Path| read(value, Level::Project, path).hooks;
+    let mut found: Vec<Hook> = files.iter().flat_map(|file| written(&file.hooks, &file.path)).collect();
+    for path in places.project.iter().map(|place| place.join(".rooftree/config.toml")) {
+        let table = fs::read_to_string(&path).ok().and_then(|text| text.parse::<toml::Table>().ok());
+        let table = table.and_then(|table| serde_json::to_value(table.get("hooks")?).ok());
+        found.extend(table.iter().flat_map(|table| written(table, &path)));
+    }
+    let places = Places { user: None, home: None, ..places.clone() }.trusted(Trust::Given);
+    for agent in (Library { places, ..Library::default() }).load().definitions {
+        let path = agent.source.path.unwrap_or_default();
+        found.extend(agent.hooks.iter().flat_map(|hooks| written(hooks, &path)));
+    }
+    found
 }
 
 /// Files with hooks that the project brings, whether they are used or not.

@@ -55,7 +55,12 @@ impl Household {
         let surroundings = Surroundings::read(&library.places, Limits::default().instruction_bytes);
         let mut remarks = surroundings.remarks.clone();
         remarks.extend(untrusted(environment, &library.places));
-        let found = hooks::find(environment, settings, &library.places)?;
+        let mut found = hooks::find(environment, settings, &library.places)?;
+        // What they run must still be what is trusted: another agent may be at work here.
+        let brings = found.hooks.hooks.iter().any(|hook| hook.level == Level::Project);
+        if brings && trust::of(environment, &library.places) == Trust::Missing {
+            found.without_projects();
+        }
         remarks.extend(found.remarks);
         let definitions = Definitions::reading(library, Arc::new(SystemClock));
         if let Some(typed) = typed {

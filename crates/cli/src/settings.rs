@@ -15,7 +15,7 @@ use std::{
 
 use rooftree_protocol::{Level, Network, PermissionMode, Problem, SandboxMode};
 use rooftree_providers::external_agent;
-use rooftree_runtime::definitions::Document;
+use rooftree_runtime::{definitions::Document, hooks::Confined};
 use rooftree_tools::Rule;
 
 #[cfg(test)]
@@ -69,6 +69,8 @@ pub struct Settings {
     pub agents: Vec<Document>,
     /// Hooks in these files, as they are written there.
     pub hooks: Vec<HookTable>,
+    /// Whose hooks run confined.
+    pub confined: Option<Confined>,
     /// Who embeds texts for searches, as it was written; nobody: searches go by words alone.
     pub embeddings: Option<String>,
     /// How the web is reached, and who searches it.
@@ -223,8 +225,14 @@ impl Settings {
         let is_looser = project.sandbox.is_some_and(|wanted| wanted < mode)
             || project.network.as_ref().is_some_and(|wanted| !wanted.is_within(&network))
             || !(project.writable.is_empty() && project.readable.is_empty());
+        let here = path.display();
+        match project.confined {
+            Some(wanted) if wanted < self.confined.unwrap_or_default() => self.remarks.push(format!(
+                "hooks.confined in {here} is ignored: a project cannot decide that its hooks run free"
+            )),
+            wanted => self.confined = wanted.or(self.confined),
+        }
         if is_looser {
-            let here = path.display();
             self.remarks.push(format!("sandbox in {here} is ignored where it is looser than yours"));
         }
         self.sandbox = project.sandbox.map(|wanted| wanted.max(mode)).or(self.sandbox);

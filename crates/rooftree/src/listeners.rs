@@ -130,9 +130,10 @@ impl Listeners {
                 let _ = tell.send(event.clone());
             }
         });
-        let (before_tool, hooks) = (self.before_tool.clone(), self.hooks.clone());
-        let hooks = Hooks { before_tool, watchers: vec![watcher], hooks, project: None };
-        (hooks, Line { open, readers, events })
+        let mut asked = Hooks::default();
+        (asked.before_tool, asked.watchers, asked.hooks) =
+            (self.before_tool.clone(), vec![watcher], self.hooks.clone());
+        (asked, Line { open, readers, events })
     }
 
     /// Tells everything that comes over the line. Once the end is near, what is left and no more.

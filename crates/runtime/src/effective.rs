@@ -1,13 +1,13 @@
 //! What an agent has and may do when nobody above it says otherwise: for whoever wants to know before
 //! it runs. The runtime works it out with the same functions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rooftree_protocol::{AgentDefinition, PermissionMode, SessionId};
 use rooftree_store::RuleRow;
 use rooftree_tools::{Policy, Rule, Toolset, Verdict};
 
-use crate::{kit, standing};
+use crate::{Definitions, Hooks, kit, standing};
 
 /// The tools it has.
 pub fn tools(all: &Toolset, definition: &AgentDefinition) -> Toolset {
@@ -43,4 +43,20 @@ pub fn wanted(policy: &Policy, rule: &str) -> Verdict {
     } else {
         Verdict::Ask(format!("it asks for `{rule}`"))
     }
+}
+
+/// Tools that change files, as rules that mean these tools alone: a rule for `Edit` would also mean every
+/// command that names such a file, and running a script is not changing it.
+const CHANGING: [&str; 5] = ["Edit*", "Write*", "ApplyDiff", "NotebookEdit", "Delete"];
+
+/// Rules that have a person asked before a tool changes a file that a hook names. What those files hold now
+/// is what they must hold when the hook is run.
+pub fn guarding(hooks: &Hooks, definitions: &Definitions) -> Vec<Rule> {
+    let own = definitions.iter().flat_map(|definition| kit::hooks(&definition, None));
+    hooks.pin(&own.collect::<Vec<_>>());
+    let rules = |path: &PathBuf| {
+        let subject = globset::escape(&path.to_string_lossy());
+        CHANGING.map(|tool| Rule { tool: tool.into(), subject: Some(subject.clone()) })
+    };
+    hooks.pins.files().iter().flat_map(rules).collect()
 }

@@ -11,29 +11,42 @@
 mod answer;
 mod begun;
 mod failure;
+mod ground;
 mod hook;
+mod http;
 mod matcher;
 mod occasion;
+mod pins;
 mod point;
 mod program;
+mod scripts;
+mod started;
 mod written;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use futures::{FutureExt, future::BoxFuture};
 use rooftree_protocol::{CallId, Effect, Event, RunId, SessionId};
+use rooftree_tools::{Confining, Web};
 use serde_json::Value;
 
 use crate::Clock;
 
 pub use answer::Answer;
-pub(crate) use begun::{Beginning, Begun};
+pub(crate) use begun::{Beginning, Begun, Left};
 pub use failure::Failure;
+pub use ground::{Confined, Ground};
 pub use hook::{Action, Asked, Handler, Hook, OnFailure, PATIENCE, Wait};
+pub use http::Service;
 pub use matcher::Matcher;
 pub use occasion::{Occasion, Use};
+pub use pins::Pins;
 pub use point::{POINTS, Point};
 pub use program::Program;
+pub use scripts::Script;
 pub use written::{Written, read};
 
 /// A tool call that is about to be made.
@@ -98,9 +111,38 @@ pub struct Hooks {
     pub hooks: Vec<Hook>,
     /// The project's root, which programs are told; a session's directory if there is none.
     pub project: Option<PathBuf>,
+    /// Where the program was started: names in commands may be meant from there.
+    pub cwd: Option<PathBuf>,
+    /// Whose programs run confined.
+    pub confined: Confined,
+    /// How hooks reach the web.
+    pub web: Web,
+    /// What the files that hooks name held at first.
+    pub pins: Arc<Pins>,
+    /// Whether somebody was told that programs cannot be confined here.
+    is_told: Arc<AtomicBool>,
 }
 
 impl Hooks {
+    /// What they stand on, confined like this if they are confined.
+    pub fn ground(&self, confining: Confining) -> Ground {
+        Ground {
+            project: self.project.clone(),
+            confined: self.confined,
+            confining,
+            web: self.web.clone(),
+            pins: self.pins.clone(),
+            is_told: self.is_told.clone(),
+        }
+    }
+
+    /// Looks at the files that these hooks and some others name: so they must be when a program is started.
+    pub fn pin(&self, others: &[Hook]) {
+        let Some(project) = self.project.as_ref().or(self.cwd.as_ref()) else { return };
+        let cwd = self.cwd.as_ref().unwrap_or(project);
+        self.pins.see(self.hooks.iter().chain(others).flat_map(|hook| hook.scripts(project, cwd)));
+    }
+
     /// Whether anybody is asked at this point.
     pub(crate) fn wants(&self, point: Point) -> bool {
         self.hooks.iter().any(|hook| hook.point == point)
@@ -145,16 +187,16 @@ pub(crate) fn asked_on<'a>(hooks: impl Iterator<Item = &'a Hook>, occasion: &Occ
 pub(crate) async fn ask(
     hooks: Vec<Hook>,
     mut occasion: Occasion,
-    project: Option<PathBuf>,
+    ground: Ground,
     clock: Arc<dyn Clock>,
 ) -> Answer {
     let mut all = Answer::default();
     for hook in hooks {
-        let said = match hook.ask(&occasion, project.as_deref(), &*clock).await {
+        let said = match hook.ask(&occasion, &ground, &*clock).await {
             Ok(answer) => hook.bounded(answer),
             Err(failure) => hook.failed(&failure),
         };
-        if let Some(input) = &said.input {
+        if let Some(input) = said.input.as_ref().filter(|_| occasion.point == Point::PreToolUse) {
             occasion.details.insert("tool_input".into(), input.clone());
         }
         all.add(said);
@@ -164,4 +206,13 @@ pub(crate) async fn ask(
         }
     }
     all
+}
+
+/// Tells hooks that nobody works on a session any more. What they say has no effect: nobody reads it.
+pub(crate) async fn leave((mut occasion, own): Left, hooks: &Hooks, ground: Ground, clock: Arc<dyn Clock>) {
+    occasion = occasion.named(["other".to_owned()]);
+    (occasion.point, occasion.run) = (Point::SessionEnd, None);
+    occasion.details.insert("reason".into(), "other".into());
+    let ending = asked_on(hooks.hooks.iter().chain(&own), &occasion);
+    ask(ending, occasion, ground, clock).await;
 }

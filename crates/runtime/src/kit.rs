@@ -66,7 +66,7 @@ pub(crate) fn asks_for(definition: &AgentDefinition, name: &str) -> bool {
 }
 
 /// The hooks of a definition. Where another agent asks, its end is that of a sub-agent.
-fn hooks(definition: &AgentDefinition, mandate: Option<&Mandate>) -> Vec<Hook> {
+pub(crate) fn hooks(definition: &AgentDefinition, mandate: Option<&Mandate>) -> Vec<Hook> {
     let Some(written) = &definition.hooks else { return Vec::new() };
     let place = definition.source.path.clone().unwrap_or_default();
     let mut hooks = hooks::read(written, definition.source.level, &place).hooks;

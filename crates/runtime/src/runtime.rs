@@ -10,8 +10,9 @@ use crate::{
     Handle, Options,
     answers::Answers,
     bus::Bus,
+    effective,
     governor::Governor,
-    hooks::{self, Begun, Point},
+    hooks::{self, Begun},
     kit::Kits,
     replies::Replies,
     router::Router,
@@ -31,6 +32,7 @@ impl Runtime {
     /// Opens the doors. Nothing runs until a command comes.
     pub fn start(mut options: Options) -> Self {
         options.store = Arc::new(GuardedStore::new(options.store, options.secrets.clone()));
+        guard_scripts(&mut options);
         let (errands, to_do) = mpsc::unbounded_channel();
         let world = Arc::new(World {
             options,
@@ -80,15 +82,18 @@ impl Runtime {
     }
 }
 
+/// What hooks run must not be changed by those they watch: it is looked at now, a person is asked before a
+/// tool changes it, and no confined command can.
+fn guard_scripts(options: &mut Options) {
+    options.policy.ask.extend(effective::guarding(&options.hooks, &options.definitions));
+    let protected = options.sandbox.protected.iter().cloned();
+    options.sandbox.protected = protected.chain(options.hooks.pins.files()).collect();
+}
+
 /// Tells hooks that nobody works on these sessions any more.
 async fn end_sessions(world: &World) {
-    let Options { hooks, clock, .. } = &world.options;
-    for (begun, own) in world.begun.end_all() {
-        let mut occasion = begun.named(["other".to_owned()]);
-        (occasion.point, occasion.run) = (Point::SessionEnd, None);
-        occasion.details.insert("reason".into(), "other".into());
-        let ending = hooks::asked_on(hooks.hooks.iter().chain(&own), &occasion);
-        // What they say has no effect: there is nobody left to read it.
-        hooks::ask(ending, occasion, hooks.project.clone(), clock.clone()).await;
+    let Options { hooks, clock, sandbox, .. } = &world.options;
+    for left in world.begun.end_all() {
+        hooks::leave(left, hooks, hooks.ground(sandbox.clone()), clock.clone()).await;
     }
 }

@@ -24,6 +24,8 @@ pub struct Confining {
     pub confinement: Confinement,
     /// Our own directories: the database, the settings, the keys. Never visible.
     pub private: Arc<[PathBuf]>,
+    /// Files that something runs which is not confined: a command may read and not change them.
+    pub protected: Arc<[PathBuf]>,
     /// Where sessions have the directory that is their `/tmp`; none: an empty one for each program.
     pub scratch: Option<PathBuf>,
 }
@@ -64,6 +66,7 @@ impl Confining {
         sandbox.readable.extend(readable.iter().cloned());
         sandbox.hidden.extend(self.private.iter().cloned());
         sandbox.protected.extend(DECIDING.iter().map(|name| cwd.join(name)));
+        sandbox.protected.extend(self.protected.iter().cloned());
         Some(sandbox)
     }
 }
@@ -103,12 +106,14 @@ mod tests {
                 ..Confinement::default()
             },
             private: [PathBuf::from("/srv/own")].into(),
+            protected: [place.path().join("check.sh")].into(),
             scratch: Some(place.path().join("scratch")),
         };
         let sandbox = confining.sandbox(&session, place.path()).unwrap();
         assert!(sandbox.hidden.contains(&"/srv/own".into()));
         assert!(sandbox.writable.contains(&"/srv/cache".into()));
         assert!(sandbox.protected.contains(&place.path().join(".rooftree")));
+        assert!(sandbox.protected.contains(&place.path().join("check.sh")));
         assert_eq!(sandbox.network, Reach::Off);
         assert!(sandbox.temporary.unwrap().is_dir());
         assert_eq!(Confining::off().sandbox(&session, place.path()), None);

@@ -13,6 +13,7 @@ mod compiled;
 mod confining;
 mod delete;
 mod edit;
+pub mod fingerprint;
 mod glob;
 mod grep;
 mod lexical;

@@ -9,7 +9,7 @@ mod refused;
 
 use std::{io, sync::Arc, time::Duration};
 
-use rooftree_process::sandbox::Gatekeeper;
+use rooftree_process::sandbox::{Gate, Gatekeeper, gate};
 use rooftree_protocol::{ErrorCode, HostPattern};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy, copy_bidirectional, sink},
@@ -60,6 +60,13 @@ impl Proxy {
     /// For these hosts, as far as the guard lets them be reached at all. What is refused is noted.
     pub fn new(hosts: &[HostPattern], guard: Guard, refused: Refused) -> Self {
         Self { hosts: hosts.into(), guard, refused }
+    }
+
+    /// A gate for one program, at which this answers until nobody is left inside.
+    pub fn gate(self) -> io::Result<Gate> {
+        let (gate, keeper) = gate()?;
+        tokio::spawn(self.keep(keeper));
+        Ok(gate)
     }
 
     /// Answers at a gate until nobody is left inside.

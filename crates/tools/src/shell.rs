@@ -5,12 +5,14 @@
 
 mod cursor;
 mod deeds;
+mod named;
 mod parser;
 mod standing;
 mod tree;
 mod variables;
 
 pub use deeds::{Access, Call, Deeds};
+pub use named::{Named, Names, Role, Start};
 use parser::Parser;
 pub use standing::{Standing, standing, unwrapped};
 pub use tree::{Assignment, Command, Compound, Piece, Redirect, Script, Simple, Way, Word};

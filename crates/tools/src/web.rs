@@ -9,6 +9,7 @@ pub(crate) mod exception;
 pub(crate) mod exchange;
 pub mod guard;
 pub(crate) mod outside;
+pub mod post;
 pub(crate) mod refusal;
 pub(crate) mod target;
 

@@ -68,10 +68,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             sessions.push(find::session(store.as_ref(), session, Among::Live).await?.id);
         }
     }
+    let guarding = effective::guarding(&household.hooks, &household.definitions);
     let base = Policy {
         mode: arguments.permission_mode.or(settings.mode).unwrap_or_default(),
         allow: known(&arguments.allow)?.into_iter().chain(settings.allow).collect(),
-        ask: settings.ask,
+        ask: settings.ask.into_iter().chain(guarding).collect(),
         deny: known(&arguments.deny)?.into_iter().chain(settings.deny).collect(),
     };
     let policy = effective::policy(base, &definition, &rules, &sessions, &environment.cwd);

@@ -8,6 +8,7 @@ use rooftree_runtime::hooks::{Hook, OnFailure, Wait};
 use serde::Serialize;
 
 use crate::{
+    confining::confining,
     environment::Environment,
     exit::Exit,
     hooks, household,
@@ -106,7 +107,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             listing::print(&rows, format, listing::look(environment), table)?;
             Ok(Exit::DONE)
         }
-        Action::Test(arguments) => rehearsal::execute(&arguments, environment, &found.hooks).await,
+        Action::Test(arguments) => {
+            let private = environment.private();
+            let ground = found.hooks.ground(confining(None, None, &settings, private));
+            rehearsal::execute(&arguments, environment, &found.hooks, &ground).await
+        }
     }
 }
 

@@ -14,6 +14,9 @@ use crate::{
     wording::place,
 };
 
+/// Digits of a SHA-256 that are shown.
+const DIGITS: usize = 12;
+
 /// Options of `trust`.
 #[derive(Args, Debug)]
 pub struct Arguments {
@@ -81,13 +84,19 @@ fn show(places: &Places, environment: &Environment, as_json: bool) -> Result<Exi
     let text =
         content.text.iter().map(|path| (path.as_str(), if is_used { "trusted" } else { "not trusted" }));
     let files: Vec<(&str, &str)> = acting.chain(text).collect();
+    // What is text for models counts by its path alone.
+    let held = |path: &str| content.acting.get(path).map(String::as_str).unwrap_or_default();
     if as_json {
-        let files: Vec<_> = files.iter().map(|(path, is)| json!({ "path": path, "is": is })).collect();
+        let files: Vec<_> =
+            files.iter().map(|(path, is)| json!({ "path": path, "is": is, "holds": held(path) })).collect();
         let shown = json!({ "root": places.root(), "trusted": is_used, "files": files });
         output::print(&output::json_page(&shown)?)?;
         return Ok(Exit::DONE);
     }
-    let lines = files.iter().map(|(path, is)| format!("{is:<12} {}\n", clean_line(path)));
+    let lines = files.iter().map(|(path, is)| {
+        let digits: String = held(path).chars().take(DIGITS).collect();
+        format!("{}\n", format!("{is:<12} {} {digits}", clean_line(path)).trim_end())
+    });
     output::print(&lines.collect::<String>())?;
     let said = match (files.is_empty(), is_used) {
         (true, _) => "it brings nothing that needs trust",

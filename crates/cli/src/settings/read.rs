@@ -4,7 +4,10 @@
 use std::{io::ErrorKind, path::Path};
 
 use rooftree_protocol::{Level, Network, PermissionMode, Problem, SandboxMode};
-use rooftree_runtime::definitions::{Document, Syntax};
+use rooftree_runtime::{
+    definitions::{Document, Syntax},
+    hooks::Confined,
+};
 use toml::Table;
 
 use super::{
@@ -78,6 +81,7 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         servers: servers(&reader, &table)?,
         agents: agents(&table, content, path),
         hooks: hooks(&table, path)?,
+        confined: confined(&reader, &table)?,
         embeddings: reader.value(&search, "embeddings")?,
         web: web::read(&reader, &table, &search)?,
         environment: environment(&reader, &table)?,
@@ -124,8 +128,27 @@ fn agents(table: &Table, content: &str, path: &Path) -> Vec<Document> {
 /// The hooks as they are; whoever asks them says what is wrong with them.
 fn hooks(table: &Table, path: &Path) -> Result<Vec<HookTable>, Problem> {
     let Some(hooks) = table.get("hooks") else { return Ok(Vec::new()) };
-    let hooks = serde_json::to_value(hooks).map_err(|error| wrong(path, format!("`hooks`: {error}")))?;
+    let mut hooks = serde_json::to_value(hooks).map_err(|error| wrong(path, format!("`hooks`: {error}")))?;
+    if let Some(events) = hooks.as_object_mut() {
+        events.remove("confined");
+    }
     Ok(vec![HookTable { path: path.to_owned(), level: Level::User, hooks }])
+}
+
+/// Whose hooks are confined, which stands among the events.
+fn confined(reader: &Reader<'_>, table: &Table) -> Result<Option<Confined>, Problem> {
+    let Some(hooks) = table.get("hooks").and_then(|hooks| hooks.as_table()) else { return Ok(None) };
+    Ok(match reader.value::<String>(hooks, "confined")?.as_deref() {
+        None => None,
+        Some("none") => Some(Confined::None),
+        Some("project") => Some(Confined::Project),
+        Some("all") => Some(Confined::All),
+        Some(other) => {
+            let problem = reader.wrong(format!("`hooks.confined` cannot be \"{other}\""));
+            let fix = "write \"project\" (those that a project brings), \"all\" or \"none\"";
+            return Err(problem.fix(fix));
+        }
+    })
 }
 
 fn line_of(content: &str, at: usize) -> usize {

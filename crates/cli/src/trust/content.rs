@@ -1,12 +1,11 @@
 //! What a project brings that can act or change how agents work, each file with the hash of its content.
 //!
-//! Instructions and rules are text for models, like every other file of the project: they need a
+//! The files of the project that its hooks run are a part of it, wherever they lie. Instructions and rules are text for models, like every other file of the project: they need a
 //! trusted folder to be read, but may change without anybody being asked again.
 
 use std::{
     collections::BTreeMap,
     fs,
-    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -14,7 +13,10 @@ use rooftree_runtime::{
     Surroundings,
     definitions::{Library, Places, Trust},
 };
+use rooftree_tools::fingerprint::fingerprint;
 use sha2::{Digest, Sha256};
+
+use crate::hooks;
 
 /// Files with more than agents in them, by where they lie in each directory of a project.
 const FILES: [(&str, Counts); 7] = [
@@ -28,6 +30,8 @@ const FILES: [(&str, Counts); 7] = [
     (".rooftree/config.toml", Counts::WithKeys(&["agents", "hooks", "mcp"])),
 ];
 
+/// What stands for the content of a file that cannot be read.
+const UNREADABLE: &str = "unreadable";
 /// Files looked at in all.
 const MOST_FILES: usize = 20_000;
 /// How deep directories of skills go.
@@ -71,7 +75,19 @@ impl Content {
                 add(&path, root, DEEPEST, &mut content.acting)?;
             }
         }
+        content.add_scripts(places, root);
         Some(content)
+    }
+
+    /// What the project's hooks name counts where it lies, and where work is done.
+    fn add_scripts(&mut self, places: &Places, root: &Path) {
+        let cwd = places.project.last().map_or(root, PathBuf::as_path);
+        let named = hooks::of_project(places).into_iter().flat_map(|hook| hook.scripts(root, cwd));
+        for script in named {
+            if let Some(word) = script.word() {
+                self.acting.insert(from(root, &script.path), word.unwrap_or_else(|_| UNREADABLE.into()));
+            }
+        }
     }
 
     /// Whether there is nothing in it.
@@ -150,7 +166,7 @@ fn is_text(root: &Path, path: &Path) -> bool {
 fn add(path: &Path, root: &Path, depth: usize, found: &mut BTreeMap<String, String>) -> Option<()> {
     if path.is_file() {
         // A file that cannot be read now may be readable later: then it is another one.
-        let hash = hashed(path).unwrap_or_else(|_| "unreadable".into());
+        let hash = fingerprint(path).unwrap_or_else(|_| UNREADABLE.into());
         found.insert(from(root, path), hash);
         return (found.len() <= MOST_FILES).then_some(());
     }
@@ -162,18 +178,6 @@ fn add(path: &Path, root: &Path, depth: usize, found: &mut BTreeMap<String, Stri
         add(&entry.path(), root, depth - 1, found)?;
     }
     Some(())
-}
-
-fn hashed(path: &Path) -> io::Result<String> {
-    let mut file = fs::File::open(path)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hasher.finalize())),
-            length => hasher.update(buffer.get(..length).unwrap_or_default()),
-        }
-    }
 }
 
 fn hex(bytes: &[u8]) -> String {

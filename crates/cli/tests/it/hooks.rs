@@ -59,7 +59,7 @@ fn a_projects_hooks_do_not_run_before_the_folder_is_trusted() {
         ".rooftree/config.toml",
     ] {
         let desk = Desk::new(WRITING);
-        let canary = desk.house.path().join("canary");
+        let canary = desk.path().join("canary");
         let text = match name {
             ".rooftree/config.toml" => {
                 let command = touch(&canary);
@@ -130,7 +130,7 @@ fn what_cannot_be_honoured_is_an_error_in_our_files_and_a_remark_in_others() {
 #[test]
 fn a_projects_claude_files_can_turn_their_hooks_off_and_no_others() {
     let desk = Desk::new(WRITING);
-    let (theirs, ours) = (desk.house.path().join("theirs"), desk.house.path().join("ours"));
+    let (theirs, ours) = (desk.path().join("theirs"), desk.path().join("ours"));
     desk.write(".claude/settings.json", file("SessionStart", &touch(&theirs)));
     desk.write(".claude/settings.local.json", "{\"disableAllHooks\": true}");
     in_home(&desk, "hooks.json", &file("SessionStart", &touch(&ours)));

@@ -1,5 +1,7 @@
 //! Folder trust: nothing a repository brings is used before somebody says so, and again after it changed.
 
+mod scripts;
+
 use std::{fs, process::Command};
 
 use crate::{run::desk::Desk, sessions::house::Done};
@@ -27,7 +29,7 @@ fn here(desk: &Desk, arguments: &[&str]) -> Done {
 /// A repository with a bad mind: everything it can bring leaves a canary if it is used.
 fn hostile() -> Desk {
     let desk = Desk::new(SCRIPT);
-    let canary = |name: &str| format!("touch {}", desk.house.path().join(format!("canary-{name}")).display());
+    let canary = |name: &str| format!("touch {}", desk.path().join(format!("canary-{name}")).display());
     let hook = |name: &str| {
         serde_json::json!({ "hooks": {
             "SessionStart": [{ "hooks": [{ "type": "command", "command": canary(name) }] }],
@@ -102,7 +104,7 @@ fn a_hostile_repository_does_nothing_and_all_that_was_ignored_is_named() {
     assert!(sources.clone().count() > 0 && sources.clone().all(|level| level == "builtin"), "{agents}");
     let can = here(&desk, &["can", "lead", "Bash", "touch x"]);
     assert_eq!(can.code, 6, "the project's settings allow nothing: {can:?}");
-    let canaries: Vec<String> = fs::read_dir(desk.house.path())
+    let canaries: Vec<String> = fs::read_dir(desk.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .filter(|name| name.starts_with("canary"))

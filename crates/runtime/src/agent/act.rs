@@ -140,6 +140,8 @@ async fn run_batch(
             came = interruption => came,
             wish = agent.wishes.next() => {
                 questions::put(agent, wish, &mut asked).await?;
+                // A hook was asked first, and something may have come meanwhile.
+                ended = agent.ending.take();
                 continue;
             }
             () = too_late => {

@@ -66,7 +66,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
 }
 
 /// How what this agent runs is confined, as it is now.
-fn confining(agent: &Agent) -> Confining {
+pub(super) fn confining(agent: &Agent) -> Confining {
     let confinement = agent.world.confinement(&agent.kit.definition, agent.mandate.as_deref());
     Confining { confinement, ..agent.world.options.sandbox.clone() }
 }

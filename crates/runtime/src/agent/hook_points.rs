@@ -9,7 +9,7 @@ mod compacting;
 mod life;
 mod tools;
 
-use std::{collections::HashSet, path::PathBuf, pin::pin, sync::Arc};
+use std::{collections::HashSet, pin::pin};
 
 use rooftree_protocol::{
     ErrorCode, EventBody, MessageId, Problem, RunId,
@@ -17,14 +17,17 @@ use rooftree_protocol::{
 };
 use serde_json::{Map, Value};
 
-use super::{Agent, call::Prepared, limits::End};
+use super::{
+    Agent,
+    call::{Prepared, confining},
+    limits::End,
+};
 use crate::{
     Error,
-    hooks::{self, Answer, Hook, Occasion, Point, Use, Wait},
-    world::World,
+    hooks::{self, Answer, Ground, Hook, Occasion, Point, Use, Wait},
 };
 
-pub(super) use asking::{notify, permission};
+pub(super) use asking::{elicitation, elicited, notify, permission, server_of};
 pub(super) use compacting::{compacted, puts_off};
 pub(super) use life::{begin, cleared, failed, may_end};
 pub(super) use tools::{Said, Used, after_batch, after_tools, has_say, refused, used};
@@ -32,6 +35,8 @@ pub(super) use tools::{Said, Used, after_batch, after_tools, has_say, refused, u
 /// What an agent remembers about hooks while it is awake.
 #[derive(Default)]
 pub(super) struct Memory {
+    /// Whether the files that its hooks name were looked at.
+    has_looked: bool,
     /// The delegated run whose beginning hooks were told of.
     greeted: Option<RunId>,
     /// Messages that hooks have let pass.
@@ -89,14 +94,14 @@ fn use_of(one: &Prepared) -> Use {
 /// Asks, and waits for the answer. None if the run must end first; `agent.ending` says how.
 async fn fire(agent: &mut Agent, occasion: Occasion) -> Result<Option<Answer>, Error> {
     let (ahead, aside) = chosen(agent, &occasion);
-    in_background(&agent.world, &agent.session, aside, &occasion);
+    in_background(agent, aside, &occasion);
     if ahead.is_empty() {
         return Ok(Some(Answer::default()));
     }
     for status in ahead.iter().filter_map(|hook| hook.status.clone()) {
         agent.say(notice(NoticeLevel::Info, "hook_status", status));
     }
-    let asking = hooks::ask(ahead, occasion, project(agent), agent.world.options.clock.clone());
+    let asking = hooks::ask(ahead, occasion, ground(agent), agent.world.options.clock.clone());
     let Some(answer) = unless_interrupted(agent, asking).await? else { return Ok(None) };
     heed(agent, &answer);
     Ok(Some(answer))
@@ -105,7 +110,7 @@ async fn fire(agent: &mut Agent, occasion: Occasion) -> Result<Option<Answer>, E
 /// Tells hooks in background: whatever they say, the work goes on.
 fn tell(agent: &Agent, occasion: Occasion) {
     let (ahead, aside) = chosen(agent, &occasion);
-    in_background(&agent.world, &agent.session, [ahead, aside].concat(), &occasion);
+    in_background(agent, [ahead, aside].concat(), &occasion);
 }
 
 /// The hooks to be asked: those that are waited for, and the others.
@@ -114,26 +119,23 @@ fn chosen(agent: &Agent, occasion: &Occasion) -> (Vec<Hook>, Vec<Hook>) {
     hooks::asked_on(all, occasion).into_iter().partition(|hook| hook.wait == Wait::Foreground)
 }
 
-fn project(agent: &Agent) -> Option<PathBuf> {
-    agent.world.options.hooks.project.clone()
+/// What this agent's hooks stand on: they are confined as it is.
+fn ground(agent: &Agent) -> Ground {
+    agent.world.options.hooks.ground(confining(agent))
 }
 
-fn in_background(
-    world: &Arc<World>,
-    session: &rooftree_protocol::Session,
-    hooks: Vec<Hook>,
-    occasion: &Occasion,
-) {
+fn in_background(agent: &Agent, hooks: Vec<Hook>, occasion: &Occasion) {
     if hooks.is_empty() {
         return;
     }
-    let (world_there, session, occasion) = (world.clone(), session.clone(), occasion.clone());
+    let (world, session, ground) = (agent.world.clone(), agent.session.clone(), ground(agent));
+    let occasion = occasion.clone();
     // A runtime that stops waits for it; its time is bounded.
-    world.crew.spawn(async move {
-        let (run, options) = (occasion.run.clone(), &world_there.options);
-        let answer = hooks::ask(hooks, occasion, options.hooks.project.clone(), options.clock.clone()).await;
+    agent.world.crew.spawn(async move {
+        let run = occasion.run.clone();
+        let answer = hooks::ask(hooks, occasion, ground, world.options.clock.clone()).await;
         for words in answer.notices {
-            world_there.mention(&session, run.clone(), notice(NoticeLevel::Warning, "hook", words));
+            world.mention(&session, run.clone(), notice(NoticeLevel::Warning, "hook", words));
         }
     });
 }

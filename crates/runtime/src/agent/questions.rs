@@ -10,7 +10,7 @@ use rooftree_tools::tool::Inquirer;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Agent,
+    Agent, hook_points,
     inquire::{self, Ask},
 };
 use crate::Error;
@@ -68,6 +68,8 @@ impl Wishes {
 /// A question that waits for its answer.
 pub(super) struct Standing {
     id: QuestionId,
+    /// The server that asks, if it is one.
+    server: Option<String>,
     until: Timestamp,
     told: oneshot::Sender<QuestionReply>,
 }
@@ -80,6 +82,14 @@ pub(super) async fn put(agent: &mut Agent, wish: Wish, standing: &mut Vec<Standi
         id = QuestionId::akin_to(&format!("{call}_{}", before + 1));
     }
     let asked = agent.history.run().and_then(|run| run.asked(id.as_str())).cloned();
+    let server = hook_points::server_of(agent, &call);
+    if let Some(server) = server.as_deref().filter(|_| asked.is_none())
+        && let Some(reply) = hook_points::elicitation(agent, server, &questions).await?
+    {
+        hook_points::elicited(agent, server, &reply);
+        let _ = told.send(reply);
+        return Ok(());
+    }
     if asked.is_none() && !inquire::is_possible(agent) {
         let because = Some("nobody can be asked: this is not an interactive run".into());
         let _ = told.send(QuestionReply::Declined { because });
@@ -91,7 +101,7 @@ pub(super) async fn put(agent: &mut Agent, wish: Wish, standing: &mut Vec<Standi
     let ask =
         Ask { id: id.to_string(), digest: String::new(), until, body, reason: WaitReason::Question, words };
     inquire::put(agent, &ask).await?;
-    standing.push(Standing { id, until, told });
+    standing.push(Standing { id, server, until, told });
     look(agent, standing).await
 }
 
@@ -136,6 +146,9 @@ async fn settle(agent: &mut Agent, one: Standing, reply: QuestionReply, by: Stri
     let id = one.id.to_string();
     let outcome = EventBody::QuestionAnswered { id: one.id, reply: reply.clone(), by };
     inquire::settle(agent, &id, outcome, Vec::new(), WaitReason::Question).await?;
+    if let Some(server) = &one.server {
+        hook_points::elicited(agent, server, &reply);
+    }
     let _ = one.told.send(reply);
     Ok(())
 }

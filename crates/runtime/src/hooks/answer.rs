@@ -18,7 +18,8 @@ pub struct Answer {
     pub permits: bool,
     /// Why it is permitted or somebody is to be asked, in words.
     pub because: Option<String>,
-    /// Other arguments for the call. They are checked as if the model had written them.
+    /// Other arguments for the call, which are checked as if the model had written them; at `Elicitation`
+    /// what is answered.
     pub input: Option<Value>,
     /// What the model should read.
     pub context: Vec<String>,
@@ -107,6 +108,8 @@ struct Specific {
     updated_input: Option<Value>,
     additional_context: Option<String>,
     decision: Option<Decided>,
+    action: Option<String>,
+    content: Option<Value>,
 }
 
 /// How a hook answers in place of a person.
@@ -172,12 +175,38 @@ impl Specific {
             (Some(_), Point::PreToolUse) => return Err("`updatedInput` must be an object".into()),
             (Some(_), _) => return Err("`updatedInput` is for PreToolUse".into()),
         }
+        if let Some(action) = &self.action {
+            answer = elicited(answer, point, action, self.content)?;
+        }
         match (self.decision, point) {
             (None, _) => Ok(answer),
             (Some(decided), Point::PermissionRequest) => decided.added_to(answer),
             (Some(_), _) => Err("`hookSpecificOutput.decision` is for PermissionRequest".into()),
         }
     }
+}
+
+/// How a hook answers what a server asks people.
+fn elicited(
+    mut answer: Answer,
+    point: Point,
+    action: &str,
+    content: Option<Value>,
+) -> Result<Answer, String> {
+    match (action, point, content) {
+        ("accept", Point::Elicitation, Some(content @ Value::Object(_))) => {
+            (answer.permits, answer.input) = (true, Some(content));
+        }
+        ("accept", Point::Elicitation, _) => return Err("`content` must be an object of answers".into()),
+        ("decline" | "cancel", Point::Elicitation, _) => {
+            answer.verdict = Verdict::deny("a hook declines to answer");
+        }
+        (other, Point::Elicitation, _) => {
+            return Err(format!("`action` cannot be `{other}`; it is accept, decline or cancel"));
+        }
+        _ => return Err("`action` is for Elicitation".into()),
+    }
+    Ok(answer)
 }
 
 impl Decided {

@@ -1,7 +1,7 @@
 //! One hook: when it is asked, how, for how long, and what its failure means.
 
 use std::{
-    collections::HashSet,
+    collections::VecDeque,
     panic::AssertUnwindSafe,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -12,7 +12,10 @@ use futures::{FutureExt, future::BoxFuture};
 use rooftree_protocol::{Level, SessionId};
 use rooftree_tools::Rule;
 
-use super::{Answer, Failure, Matcher, Occasion, Point, Program};
+use super::{
+    Answer, Failure, Ground, Matcher, Occasion, Point, Program, Service,
+    scripts::{Script, scripts},
+};
 use crate::Clock;
 
 /// How long a hook may think where nothing else is said.
@@ -49,14 +52,19 @@ pub struct Hook {
     pub place: PathBuf,
 }
 
-/// The sessions in which a hook was asked.
-pub type Asked = Arc<Mutex<HashSet<SessionId>>>;
+/// The sessions in which a hook was asked, the last ones.
+pub type Asked = Arc<Mutex<VecDeque<SessionId>>>;
+
+/// Sessions of which it is remembered that a hook was asked in them.
+const MOST_ASKED: usize = 1_000;
 
 /// What is asked.
 #[derive(Clone)]
 pub enum Action {
     /// A program.
     Program(Program),
+    /// A service, over HTTP.
+    Service(Service),
     /// A function of the program around the runtime.
     Handler(Handler),
 }
@@ -90,6 +98,11 @@ impl Hook {
         Self::new(point, Action::Program(program))
     }
 
+    /// A service that is asked at this point.
+    pub fn service(point: Point, service: Service) -> Self {
+        Self::new(point, Action::Service(service))
+    }
+
     fn new(point: Point, action: Action) -> Self {
         Self {
             point,
@@ -110,7 +123,16 @@ impl Hook {
     pub fn name(&self) -> &str {
         match &self.action {
             Action::Program(program) => &program.shown,
+            Action::Service(service) => &service.url,
             Action::Handler(_) => "a function of the program",
+        }
+    }
+
+    /// The files of a project, or of the directory it runs in, that its command may mean.
+    pub fn scripts(&self, project: &Path, cwd: &Path) -> Vec<Script> {
+        match &self.action {
+            Action::Program(program) => scripts(&program.names(project), self.point, project, cwd),
+            Action::Service(_) | Action::Handler(_) => Vec::new(),
         }
     }
 
@@ -124,19 +146,32 @@ impl Hook {
     /// Whether it may be asked in this session; notes that it was.
     pub(super) fn has_turn(&self, session: &SessionId) -> bool {
         let Some(once) = &self.once else { return true };
-        once.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone())
+        let mut asked = once.lock().unwrap_or_else(PoisonError::into_inner);
+        if asked.contains(session) {
+            return false;
+        }
+        if asked.len() >= MOST_ASKED {
+            asked.pop_front();
+        }
+        asked.push_back(session.clone());
+        true
     }
 
     /// Asks it. It is ended when its time is over, and when the wait is dropped.
     pub async fn ask(
         &self,
         occasion: &Occasion,
-        project: Option<&Path>,
+        ground: &Ground,
         clock: &dyn Clock,
     ) -> Result<Answer, Failure> {
         let asking = async {
             match &self.action {
-                Action::Program(program) => program.ask(occasion, project).await,
+                Action::Program(program) => {
+                    let (hook, root, cwd) = (self.clone(), ground.root(occasion), occasion.cwd.clone());
+                    ground.is_unchanged(move || hook.scripts(&root, &cwd)).await?;
+                    program.ask(occasion, ground, self.level).await
+                }
+                Action::Service(service) => service.ask(occasion, ground, self.level).await,
                 Action::Handler(handler) => Ok(handler(occasion.clone()).await),
             }
         };
@@ -155,7 +190,9 @@ impl Hook {
         let words = format!("the {} hook `{}` failed: {failure}", self.point, self.name());
         // A program that ends with an error of its own has looked and has not said no.
         let is_error = matches!(failure, Failure::Error { .. });
-        if self.point.is_gate() && !is_error && self.on_failure == OnFailure::Closed {
+        // Whoever wrote that it may fail did not mean that an agent may make it fail.
+        let is_closed = self.on_failure == OnFailure::Closed || matches!(failure, Failure::Changed(_));
+        if self.point.is_gate() && !is_error && is_closed {
             return Answer::deny(words);
         }
         Answer { notices: vec![words], ..Answer::default() }

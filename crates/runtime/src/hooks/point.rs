@@ -38,6 +38,12 @@ pub enum Point {
     PermissionDenied,
     /// A person is being waited for.
     Notification,
+    /// A server of tools asks people something; it can answer or decline instead.
+    Elicitation,
+    /// What a server of tools asked was answered.
+    ElicitationResult,
+    /// An instruction file was read for a session.
+    InstructionsLoaded,
     /// An item was added to the todo list; it can be taken off again.
     TaskCreated,
     /// An item of the todo list was ticked off; that can be taken back.
@@ -45,7 +51,7 @@ pub enum Point {
 }
 
 /// Every point there is.
-pub const POINTS: [Point; 18] = [
+pub const POINTS: [Point; 21] = [
     Point::PreToolUse,
     Point::PostToolUse,
     Point::PostToolUseFailure,
@@ -62,25 +68,25 @@ pub const POINTS: [Point; 18] = [
     Point::PermissionRequest,
     Point::PermissionDenied,
     Point::Notification,
+    Point::Elicitation,
+    Point::ElicitationResult,
+    Point::InstructionsLoaded,
     Point::TaskCreated,
     Point::TaskCompleted,
 ];
 
 /// Points that hook files of other programs may name and that do not exist here, with the reason.
-const ABSENT: [(&str, &str); 13] = [
+const ABSENT: [(&str, &str); 10] = [
     ("Setup", "there is no set-up step"),
     ("UserPromptExpansion", "the runtime expands no prompts"),
     ("MessageDisplay", "what is shown is the client's business"),
     ("TeammateIdle", "there are no teams"),
-    ("InstructionsLoaded", "instructions are read before anything runs"),
     ("ConfigChange", "settings are read once"),
     ("CwdChanged", "a session keeps its directory"),
     ("DirectoryAdded", "a session keeps its directory"),
     ("FileChanged", "nobody watches files"),
     ("WorktreeCreate", "working copies are made by the runtime itself"),
     ("WorktreeRemove", "working copies are removed by the runtime itself"),
-    ("Elicitation", "questions are answered by people"),
-    ("ElicitationResult", "questions are answered by people"),
 ];
 
 impl Point {
@@ -103,6 +109,9 @@ impl Point {
             Self::PermissionRequest => "PermissionRequest",
             Self::PermissionDenied => "PermissionDenied",
             Self::Notification => "Notification",
+            Self::Elicitation => "Elicitation",
+            Self::ElicitationResult => "ElicitationResult",
+            Self::InstructionsLoaded => "InstructionsLoaded",
             Self::TaskCreated => "TaskCreated",
             Self::TaskCompleted => "TaskCompleted",
         }
@@ -135,6 +144,8 @@ impl Point {
             Self::PreCompact | Self::PostCompact => Some("auto"),
             Self::Notification => Some("permission_prompt or elicitation_dialog"),
             Self::StopFailure => Some("the error's code"),
+            Self::Elicitation | Self::ElicitationResult => Some("the server's name"),
+            Self::InstructionsLoaded => Some("session_start"),
             _ => None,
         }
     }

@@ -3,8 +3,10 @@
 use std::{ffi::OsString, path::Path, time::Duration};
 
 use rooftree_process::{Ending, Environment, Input, Spawn, spawn_streamed};
+use rooftree_protocol::Level;
+use rooftree_tools::shell::Names;
 
-use super::{Answer, Failure, Occasion};
+use super::{Answer, Failure, Ground, Occasion, started::started};
 
 /// Bytes a hook may print.
 const LONGEST: usize = 1024 * 1024;
@@ -43,24 +45,31 @@ impl Program {
         Self { program: program.into(), args, shown, is_shell: false }
     }
 
+    /// What it names, with the project's root filled in where no shell does that.
+    pub(super) fn names(&self, project: &Path) -> Names {
+        let project = project.display().to_string();
+        let words = std::iter::once(&self.program).chain(&self.args);
+        let mut words = words.map(|word| self.placed(word, &project).to_string_lossy().into_owned());
+        if self.is_shell {
+            return words.next_back().map(|line| Names::of(&line)).unwrap_or_default();
+        }
+        Names::of_program(&words.collect::<Vec<_>>())
+    }
+
     /// Starts it and waits for what it says. Dropping the wait kills it and all it started.
-    pub(super) async fn ask(&self, occasion: &Occasion, project: Option<&Path>) -> Result<Answer, Failure> {
-        let project = project.unwrap_or(&occasion.cwd).display().to_string();
-        let environment = Environment::default()
-            .with("CLAUDE_PROJECT_DIR", &project)
-            .with("ROOFTREE_PROJECT_DIR", &project)
-            .with("ROOFTREE_SESSION_ID", occasion.session.as_str());
-        let spawn = Spawn {
-            program: self.placed(&self.program, &project),
-            args: self.args.iter().map(|arg| self.placed(arg, &project)).collect(),
-            cwd: occasion.cwd.clone(),
-            environment,
-            input: Input::Bytes(format!("{}\n", occasion.input()).into_bytes()),
-            // They are the user's own, or of a folder the user trusts.
-            sandbox: None,
+    pub(super) async fn ask(
+        &self,
+        occasion: &Occasion,
+        ground: &Ground,
+        level: Level,
+    ) -> Result<Answer, Failure> {
+        let spawn = self.spawn(occasion, &ground.root(occasion).display().to_string());
+        let (mut process, remark) = if ground.confines(level) {
+            started(spawn, occasion, ground).await?
+        } else {
+            let free = spawn_streamed(spawn).await;
+            (free.map_err(|error| Failure::NotStarted(error.to_string()))?, None)
         };
-        let mut process =
-            spawn_streamed(spawn).await.map_err(|error| Failure::NotStarted(error.to_string()))?;
         let mut printed = Vec::new();
         while let Some(bytes) = process.read().await {
             printed.extend_from_slice(&bytes);
@@ -70,7 +79,7 @@ impl Program {
         }
         let finished = process.finish(FAR_AWAY).await;
         let errors = finished.output.text();
-        match finished.ending {
+        let mut answer = match finished.ending {
             Ending::Exited(0) => Answer::printed(occasion.point, &String::from_utf8_lossy(&printed))
                 .map_err(Failure::NotUnderstood),
             Ending::Exited(2) => Ok(Answer::blocked(&errors)),
@@ -80,6 +89,25 @@ impl Program {
             Ending::Exited(code) => Err(Failure::Error { code, words: errors }),
             Ending::Signalled(signal) => Err(Failure::Crashed(format!("signal {signal}"))),
             Ending::TimedOut | Ending::Cancelled => Err(Failure::OutOfTime),
+        }?;
+        answer.notices.extend(remark);
+        Ok(answer)
+    }
+
+    fn spawn(&self, occasion: &Occasion, project: &str) -> Spawn {
+        let environment = Environment::default()
+            .with("CLAUDE_PROJECT_DIR", project)
+            .with("ROOFTREE_PROJECT_DIR", project)
+            .with("ROOFTREE_SESSION_ID", occasion.session.as_str())
+            // What is compiled beside a script would be a change of what was pinned.
+            .with("PYTHONDONTWRITEBYTECODE", "1");
+        Spawn {
+            program: self.placed(&self.program, project),
+            args: self.args.iter().map(|arg| self.placed(arg, project)).collect(),
+            cwd: occasion.cwd.clone(),
+            environment,
+            input: Input::Bytes(format!("{}\n", occasion.input()).into_bytes()),
+            sandbox: None,
         }
     }
 

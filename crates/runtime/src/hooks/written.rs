@@ -1,16 +1,18 @@
 //! Reads hooks as files write them. Every field has an effect or gets a complaint.
 
-use std::{path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use rooftree_protocol::Level;
 use rooftree_tools::Rule;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::{Hook, Matcher, OnFailure, Point, Program, Wait};
+use super::{Hook, Matcher, OnFailure, Point, Program, Service, Wait};
 
-/// Fields a hook may have here.
-const FIELDS: [&str; 10] =
-    ["type", "command", "args", "timeout", "if", "async", "shell", "statusMessage", "once", "fail"];
+/// Fields every hook may have here.
+const FIELDS: [&str; 7] = ["type", "timeout", "if", "async", "statusMessage", "once", "fail"];
+/// Those of a program, and those of a service.
+const OF_PROGRAM: [&str; 3] = ["command", "args", "shell"];
+const OF_SERVICE: [&str; 3] = ["url", "headers", "allowedEnvVars"];
 /// The longest a hook may be given, in seconds.
 const LONGEST: f64 = 24.0 * 60.0 * 60.0;
 
@@ -86,17 +88,22 @@ impl Reading<'_> {
 
     fn hook(&mut self, point: Point, value: &Value) -> Result<Hook, String> {
         let fields = value.as_object().ok_or("a hook must be a map")?;
-        match fields.get("type").map_or(Some("command"), Value::as_str) {
-            Some("command") => {}
-            Some(kind @ ("http" | "mcp_tool" | "prompt" | "agent")) => {
-                return Err(format!("hooks of type `{kind}` are not supported; use `command`"));
+        let own = match fields.get("type").map_or(Some("command"), Value::as_str) {
+            Some("command") => OF_PROGRAM,
+            Some("http") => OF_SERVICE,
+            Some(kind @ ("mcp_tool" | "prompt" | "agent")) => {
+                return Err(format!("hooks of type `{kind}` are not supported; use `command` or `http`"));
             }
-            _ => return Err("`type` must be `command`".into()),
+            _ => return Err("`type` must be `command` or `http`".into()),
+        };
+        let known: Vec<&str> = FIELDS.into_iter().chain(own).collect();
+        if let Some(unknown) = fields.keys().find(|key| !known.contains(&key.as_str())) {
+            return Err(format!("a hook has no field `{unknown}`; there are {}", known.join(", ")));
         }
-        if let Some(unknown) = fields.keys().find(|key| !FIELDS.contains(&key.as_str())) {
-            return Err(format!("a hook has no field `{unknown}`; there are {}", FIELDS.join(", ")));
-        }
-        let hook = Hook::program(point, program(fields)?);
+        let hook = match own == OF_PROGRAM {
+            true => Hook::program(point, program(fields)?),
+            false => Hook::service(point, service(fields, self.level)?),
+        };
         let is_aside = flag(fields, "async")?;
         Ok(Hook {
             condition: condition(fields, point)?,
@@ -128,6 +135,16 @@ fn program(fields: &Map<String, Value>) -> Result<Program, String> {
         None | Some("bash") => Ok(Program::shell(command)),
         Some(other) => Err(format!("`shell` cannot be `{other}`; it can be `bash`")),
     }
+}
+
+fn service(fields: &Map<String, Value>, level: Level) -> Result<Service, String> {
+    let url = text(fields, "url")?.ok_or("a hook of type `http` must have a `url`")?;
+    let value = |name: &str| fields.get(name).cloned();
+    let headers: BTreeMap<String, String> = serde_json::from_value(value("headers").unwrap_or(json!({})))
+        .map_err(|_| "`headers` must be a map of texts")?;
+    let variables: Vec<String> = serde_json::from_value(value("allowedEnvVars").unwrap_or(json!([])))
+        .map_err(|_| "`allowedEnvVars` must be a list of texts")?;
+    Service::new(url, headers.into_iter().collect(), &variables, level)
 }
 
 fn condition(fields: &Map<String, Value>, point: Point) -> Result<Option<Rule>, String> {
@@ -171,8 +188,6 @@ fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn written(event: &str, hook: Value) -> Written {
@@ -195,6 +210,12 @@ mod tests {
             (Wait::Background, OnFailure::Open, Level::Project)
         );
         assert!(hook.once.is_some() && hook.status.is_some() && hook.condition.is_some());
+        let headers = json!({"Authorization": "Bearer ${HOOK_TOKEN}"});
+        let service = json!({
+            "type": "http", "url": "http://localhost:9", "headers": headers, "allowedEnvVars": ["HOOK_TOKEN"],
+        });
+        let service = written("Stop", service);
+        assert_eq!((service.hooks[0].name(), service.complaints.len()), ("http://localhost:9", 0));
         let plain = written("Stop", json!({"command": "true"}));
         assert_eq!(plain.hooks[0].patience, super::super::PATIENCE);
     }
@@ -202,9 +223,16 @@ mod tests {
     #[test]
     fn what_cannot_be_honoured_is_said() {
         let table = [
-            ("PreToolUse", json!({"type": "http", "url": "http://x"}), "type `http` are not supported"),
+            ("PreToolUse", json!({"type": "http"}), "must have a `url`"),
+            ("PreToolUse", json!({"type": "http", "url": "ftp://x"}), "must begin with http"),
+            ("PreToolUse", json!({"type": "http", "url": "http://x", "command": "x"}), "no field `command`"),
+            (
+                "PreToolUse",
+                json!({"type": "http", "url": "http://x", "headers": {"a": 1}}),
+                "`headers` must be",
+            ),
             ("PreToolUse", json!({"type": "prompt", "prompt": "?"}), "type `prompt` are not supported"),
-            ("PreToolUse", json!({"type": "teapot"}), "`type` must be `command`"),
+            ("PreToolUse", json!({"type": "teapot"}), "`type` must be `command` or `http`"),
             ("PreToolUse", json!({"command": "x", "asyncRewake": true}), "no field `asyncRewake`"),
             ("PreToolUse", json!({"command": "x", "shell": "powershell"}), "`shell` cannot be `powershell`"),
             ("PreToolUse", json!({"command": "x", "timeout": 0}), "`timeout` must be"),

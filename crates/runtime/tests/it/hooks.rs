@@ -2,15 +2,18 @@
 
 mod begin;
 mod children;
+mod elicit;
 mod ends;
 mod every_point;
 mod failing;
 mod gates;
 mod results;
+mod scripts;
+mod services;
 
 use std::{path::Path, time::Duration};
 
-use rooftree_protocol::{Effect, Level, SessionId};
+use rooftree_protocol::{Effect, EventBody, Level, SessionId};
 use rooftree_providers::scripted::{Entry, call, say};
 use rooftree_runtime::hooks::{Hook, Matcher, Point, Program};
 use rooftree_testkit::{House, Plan, Probe};
@@ -72,6 +75,16 @@ async fn story_of(plan: Plan) -> (House, SessionId, String) {
     house.finished(&session).await;
     let story = house.story(&session).await;
     (house, session, story)
+}
+
+/// What people are told in a session.
+async fn told(house: &House, session: &SessionId) -> String {
+    let events = house.events(session).await;
+    let notices = events.iter().filter_map(|event| match &event.body {
+        EventBody::Notice { message, .. } => Some(format!("{message}\n")),
+        _ => None,
+    });
+    notices.collect()
 }
 
 /// Waits for a file that a real program makes.

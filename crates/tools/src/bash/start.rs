@@ -2,11 +2,7 @@
 
 use std::io;
 
-use rooftree_process::{
-    Environment, Error, Input, Process, Sandbox, Spawn,
-    sandbox::{Gate, gate},
-    spawn,
-};
+use rooftree_process::{Environment, Error, Input, Process, Sandbox, Spawn, spawn};
 use rooftree_protocol::{ErrorCode, Network, SandboxMode};
 
 use super::processes::Processes;
@@ -37,7 +33,7 @@ pub(super) async fn start(
     let network = confining.map(|confining| &confining.confinement.network);
     if let (Some(sandbox), Some(Network::Hosts(hosts))) = (&mut sandbox, network) {
         let proxy = Proxy::new(hosts, guard.clone(), refused.clone());
-        sandbox.gate = Some(answered(proxy).map_err(unreachable)?);
+        sandbox.gate = Some(proxy.gate().map_err(unreachable)?);
     }
     let mut request = Spawn {
         program: "bash".into(),
@@ -69,13 +65,6 @@ async fn looser(request: &mut Spawn, reason: &str) -> Result<(Process, String), 
         }
     }
     Ok((shell(request).await?, format!("[commands are not confined here: {reason}]")))
-}
-
-/// A gate where a proxy answers, until the program has ended.
-fn answered(proxy: Proxy) -> io::Result<Gate> {
-    let (gate, keeper) = gate()?;
-    tokio::spawn(proxy.keep(keeper));
-    Ok(gate)
 }
 
 fn is_required(context: &ToolContext) -> bool {

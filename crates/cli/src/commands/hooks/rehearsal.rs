@@ -6,7 +6,7 @@ use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::{
     Clock, Hooks, SystemClock,
-    hooks::{Answer, Failure, Occasion, Point, Use, Verdict},
+    hooks::{Answer, Failure, Ground, Occasion, Point, Use, Verdict},
 };
 use rooftree_tools::{Processes, SemanticSearch, toolset::Found};
 use serde::Serialize;
@@ -55,7 +55,9 @@ pub async fn execute(
     arguments: &Arguments,
     environment: &Environment,
     hooks: &Hooks,
+    ground: &Ground,
 ) -> Result<Exit, Problem> {
+    hooks.pin(&[]);
     let occasion = occasion(arguments, environment)?;
     let meant: Vec<_> = hooks.hooks.iter().filter(|hook| hook.is_for(&occasion)).collect();
     if !arguments.json {
@@ -66,7 +68,7 @@ pub async fn execute(
     }
     let mut exit = Exit::DONE;
     for hook in meant {
-        let asked = hook.ask(&occasion, hooks.project.as_deref(), &SystemClock).await;
+        let asked = hook.ask(&occasion, ground, &SystemClock).await;
         if asked.is_err() {
             exit = Exit::FAILED;
         }
@@ -128,6 +130,18 @@ fn occasion(arguments: &Arguments, environment: &Environment) -> Result<Occasion
             json!({"message": "lead asks", "title": "Rooftree", "notification_type": "permission_prompt"}),
             "permission_prompt",
         ),
+        Point::Elicitation => (
+            json!({"mcp_server_name": "files", "message": "Which one?", "mode": "form", "questions": []}),
+            "files",
+        ),
+        Point::ElicitationResult => {
+            (json!({"mcp_server_name": "files", "action": "accept", "content": {}, "mode": "form"}), "files")
+        }
+        Point::InstructionsLoaded => {
+            let file = environment.cwd.join("AGENTS.md");
+            let reason = "session_start";
+            (json!({"file_path": file, "memory_type": "Project", "load_reason": reason}), reason)
+        }
         Point::TaskCreated | Point::TaskCompleted => {
             (json!({"task_id": "1", "task_subject": "Write it"}), "")
         }

@@ -1,7 +1,9 @@
 //! Hooks around questions to people: answering in their place, and telling that they are waited for.
 
-use rooftree_protocol::event::WaitReason;
-use serde_json::json;
+use std::collections::BTreeMap;
+
+use rooftree_protocol::{CallId, Question, QuestionReply, event::WaitReason};
+use serde_json::{Value, json};
 
 use super::{Prepared, fire, occasion, tell, tools::about_call, wants};
 use crate::{
@@ -35,4 +37,58 @@ pub(in crate::agent) fn notify(agent: &Agent, reason: WaitReason, words: &str) {
     let message = format!("{} asks: {words}", agent.session.agent);
     let details = json!({"message": message, "title": "Rooftree", "notification_type": kind});
     tell(agent, occasion(agent, Point::Notification, details).named([kind.to_owned()]));
+}
+
+/// The server whose tool a call is about; none if it is a tool of ours.
+pub(in crate::agent) fn server_of(agent: &Agent, call: &CallId) -> Option<String> {
+    let open = agent.history.open_calls().find(|open| open.call.id == *call)?;
+    let (server, _) = open.call.tool.strip_prefix("mcp__")?.split_once("__")?;
+    Some(server.to_owned())
+}
+
+/// What hooks answer in place of a person to what a server asks; none if people are asked. If the run must
+/// end first, `agent.ending` says how.
+pub(in crate::agent) async fn elicitation(
+    agent: &mut Agent,
+    server: &str,
+    questions: &[Question],
+) -> Result<Option<QuestionReply>, Error> {
+    if !wants(agent, Point::Elicitation) {
+        return Ok(None);
+    }
+    let message: Vec<&str> = questions.iter().map(|question| question.text.as_str()).collect();
+    let details = json!({
+        "mcp_server_name": server, "message": message.join("\n"), "mode": "form", "questions": questions,
+    });
+    let about = occasion(agent, Point::Elicitation, details).named([server.to_owned()]);
+    let Some(answer) = fire(agent, about).await? else { return Ok(None) };
+    if let Some(why) = answer.refusal() {
+        return Ok(Some(QuestionReply::Declined { because: Some(why.to_owned()) }));
+    }
+    let content = answer.input.filter(|_| answer.permits);
+    Ok(content.map(|content| QuestionReply::Answered { answers: answers(&content) }))
+}
+
+/// Answers by the names of their questions. Whoever asked checks them, as it checks a person's.
+fn answers(content: &Value) -> BTreeMap<String, Vec<String>> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let texts = |value: &Value| match value {
+        Value::Array(values) => values.iter().map(text).collect(),
+        value => vec![text(value)],
+    };
+    let given = content.as_object().into_iter().flatten();
+    given.map(|(name, value)| (name.clone(), texts(value))).collect()
+}
+
+/// What a server asked was answered, by a person or a hook.
+pub(in crate::agent) fn elicited(agent: &Agent, server: &str, reply: &QuestionReply) {
+    if !wants(agent, Point::ElicitationResult) {
+        return;
+    }
+    let (action, content) = match reply {
+        QuestionReply::Answered { answers } => ("accept", json!(answers)),
+        QuestionReply::Declined { .. } => ("decline", Value::Null),
+    };
+    let details = json!({"mcp_server_name": server, "action": action, "content": content, "mode": "form"});
+    tell(agent, occasion(agent, Point::ElicitationResult, details).named([server.to_owned()]));
 }

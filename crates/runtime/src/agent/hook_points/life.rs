@@ -1,14 +1,14 @@
 //! Hooks about the life of a session and its runs: beginning, prompts, ending.
 
-use rooftree_protocol::{ErrorCode, Problem, message::text_of};
+use rooftree_protocol::{ErrorCode, Level, Problem, message::text_of};
 use rooftree_providers::ModelMessage;
 use serde_json::json;
 
-use super::{fire, is_any, keep, occasion, tell, wants};
+use super::{fire, ground, is_any, keep, occasion, tell, wants};
 use crate::{
-    Error,
+    Error, Options,
     agent::{Agent, limits::End},
-    hooks::{Answer, Beginning, Occasion, Point},
+    hooks::{self, Answer, Beginning, Hook, Left, Occasion, Point},
 };
 
 /// How often a run can be kept from ending.
@@ -16,6 +16,7 @@ const PUT_OFF: u32 = 5;
 
 /// At a turn boundary: tells of the beginning once, and has what people said judged.
 pub(in crate::agent) async fn begin(agent: &mut Agent) -> Result<(), Error> {
+    look(agent);
     if !is_any(agent) || agent.ending.is_some() || agent.history.open_calls().next().is_some() {
         return Ok(());
     }
@@ -31,11 +32,31 @@ pub(in crate::agent) async fn begin(agent: &mut Agent) -> Result<(), Error> {
     Ok(())
 }
 
+/// Looks at the files that hooks name, before anybody could have changed them here.
+///
+/// A child may be in a copy that was made after an agent has worked: what counts there is what was
+/// seen in the project. The same goes for a project's hooks in other directories than the first.
+fn look(agent: &mut Agent) {
+    if agent.hooked.has_looked || !is_any(agent) {
+        return;
+    }
+    agent.hooked.has_looked = true;
+    let (hooks, cwd) = (&agent.world.options.hooks, &agent.session.cwd);
+    hooks.pin(&agent.kit.hooks);
+    if agent.mandate.is_none() {
+        let root = hooks.project.as_ref().unwrap_or(cwd);
+        let all = hooks.hooks.iter().chain(&agent.kit.hooks);
+        let is_meant = |hook: &&Hook| hooks.project.is_none() || hook.level != Level::Project;
+        hooks.pins.see(all.filter(is_meant).flat_map(|hook| hook.scripts(root, cwd)));
+    }
+}
+
 async fn greet(agent: &mut Agent) -> Result<(), Error> {
     if agent.is_asked() {
         return greet_child(agent).await;
     }
-    if !wants(agent, Point::SessionStart) && !wants(agent, Point::SessionEnd) {
+    let points = [Point::SessionStart, Point::SessionEnd, Point::InstructionsLoaded];
+    if !points.into_iter().any(|point| wants(agent, point)) {
         return Ok(());
     }
     let source = match agent.world.begun.how(&agent.session.id) {
@@ -44,8 +65,34 @@ async fn greet(agent: &mut Agent) -> Result<(), Error> {
         Beginning::First if crate::agent::opening(&agent.session).is_some() => "startup",
         Beginning::First => "resume",
     };
-    agent.world.begun.begin(occasion(agent, Point::SessionEnd, json!({})), agent.kit.hooks.clone());
+    let about = occasion(agent, Point::SessionEnd, json!({}));
+    leave(agent, agent.world.begun.begin(about, agent.kit.hooks.clone()));
+    instructions(agent);
     start_session(agent, source).await
+}
+
+/// Tells of each instruction file that the session is worked on with.
+fn instructions(agent: &Agent) {
+    if !wants(agent, Point::InstructionsLoaded) {
+        return;
+    }
+    let (reason, project) = ("session_start", agent.world.options.hooks.project.as_ref());
+    for file in &agent.world.options.surroundings.instructions.files {
+        let is_theirs = file.starts_with(project.unwrap_or(&agent.session.cwd));
+        let kind = if is_theirs { "Project" } else { "User" };
+        let details = json!({"file_path": file, "memory_type": kind, "load_reason": reason});
+        tell(agent, occasion(agent, Point::InstructionsLoaded, details).named([reason.to_owned()]));
+    }
+}
+
+/// There was no room to remember another session any longer: it ends for its hooks.
+fn leave(agent: &Agent, left: Option<Left>) {
+    let Some(left) = left else { return };
+    let (world, ground) = (agent.world.clone(), ground(agent));
+    agent.world.crew.spawn(async move {
+        let Options { hooks, clock, .. } = &world.options;
+        hooks::leave(left, hooks, ground, clock.clone()).await;
+    });
 }
 
 /// Tells that a session begins, whatever that means.
@@ -165,7 +212,7 @@ pub(in crate::agent) fn cleared(agent: &Agent) {
     if !is_any(agent) {
         return;
     }
-    agent.world.begun.clear(&agent.session.id);
+    leave(agent, agent.world.begun.clear(&agent.session.id));
     let about = occasion(agent, Point::SessionEnd, json!({"reason": "clear"}));
     tell(agent, about.named(["clear".to_owned()]));
 }

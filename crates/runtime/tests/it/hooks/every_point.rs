@@ -1,14 +1,14 @@
 //! Every point there is, met in one life: what a hook file may name really happens.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
-use rooftree_protocol::{AgentDefinition, Answer, Command, EventBody, PermissionMode};
+use rooftree_protocol::{AgentDefinition, Answer, Command, EventBody, PermissionMode, QuestionReply};
 use rooftree_providers::scripted::{FaultKind, call, fail, say};
-use rooftree_runtime::hooks::POINTS;
-use rooftree_tools::Processes;
+use rooftree_runtime::{Surroundings, hooks::POINTS};
+use rooftree_tools::{Processes, Toolset};
 use serde_json::json;
 
-use super::{asked, keeps, kept, with};
+use super::{asked, elicit::asker, keeps, kept, with};
 
 #[tokio::test]
 async fn every_point_that_a_file_may_name_is_met() {
@@ -19,6 +19,7 @@ async fn every_point_that_a_file_may_name_is_met() {
     let entries = [
         say("").calls([call("Glob", json!({"pattern": "*"})), call("Read", json!({"file_path": "none"}))]),
         say("").calls([call("TodoWrite", json!({ "todos": todos }))]),
+        say("").calls([call("mcp__files__ask", json!({}))]),
         say("").calls([call("Write", json!({"file_path": "note.txt", "content": "x"}))]),
         say("").calls([call("Task", json!({"agent": "helper", "description": "h", "prompt": "Help."}))]),
         say("done ".repeat(400)),
@@ -29,10 +30,18 @@ async fn every_point_that_a_file_may_name_is_met() {
     let entries = [broken].into_iter().chain(entries).chain(others);
     let tools = rooftree_tools::builtin(std::sync::Arc::new(Processes::new(|| 1)));
     let helper = AgentDefinition { description: "helps".into(), ..AgentDefinition::new("helper") };
+    let tools = Toolset::new(tools.iter().cloned().chain([asker()]));
     let mut plan = with(entries, hooks).delegating(tools).agent(helper).asking(PermissionMode::Ask);
     plan.window = Some(8_000);
+    let mut around = Surroundings::default();
+    around.instructions.files.push("AGENTS.md".into());
+    plan.surroundings = Arc::new(around);
     let house = plan.build();
     let session = house.post("go").await;
+    let asked = house.saw(&session, "question.requested").await;
+    let EventBody::QuestionRequested { id: question, .. } = &asked.body else { unreachable!() };
+    let (question, reply) = (question.clone(), QuestionReply::Declined { because: None });
+    house.command(Command::Reply { question, reply }).await;
     let asked = house.saw(&session, "permission.requested").await;
     let EventBody::PermissionRequested { id: permission, .. } = &asked.body else { unreachable!() };
     let (permission, answer) = (permission.clone(), Answer::deny(None));

@@ -1,0 +1,77 @@
+//! Sends JSON somewhere and reads what comes back, for what is no tool and reaches out all the same.
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+use super::{
+    Exception, Web, body,
+    exchange::{self, Question},
+    guard::{Guard, Refusal},
+    target::Target,
+};
+
+/// What is sent, and where to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Post {
+    /// Where to.
+    pub url: String,
+    /// Headers besides the usual ones.
+    pub headers: Vec<(String, String)>,
+    /// What.
+    pub body: Value,
+}
+
+/// What came back. Redirects are not followed: they are answers like others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// The body.
+    pub text: String,
+}
+
+/// Sends it to an address that was judged, and to no other.
+pub async fn post(web: &Web, post: Post) -> Result<Reply, Refusal> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &post.headers {
+        let wrong = |_| Refusal::malformed(format!("`{name}` cannot be sent as a header."));
+        let key = HeaderName::try_from(name).map_err(|_| wrong(()))?;
+        let mut value = HeaderValue::try_from(value).map_err(|_| wrong(()))?;
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    let admitted = Guard::new(web).admit(&post.url).await?;
+    let response = exchange::send(&admitted, Question { headers, body: Some(post.body) }).await?;
+    let status = response.status().as_u16();
+    let bytes = body::read(response, &web.bounds).await?;
+    Ok(Reply { status, text: String::from_utf8_lossy(&bytes).into_owned() })
+}
+
+/// The word of whoever owns this machine for a URL that stays on it; none if it leads elsewhere.
+pub fn loopback(url: &str) -> Option<Exception> {
+    let target = Target::parse(url).ok()?;
+    let address: Option<std::net::IpAddr> = target.host().trim_matches(['[', ']']).parse().ok();
+    let is_here = target.host() == "localhost" || address.is_some_and(|address| address.is_loopback());
+    format!("{}:{}", target.host(), target.port()).parse().ok().filter(|_| is_here)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_stays_on_this_machine_is_there() {
+        for url in ["http://localhost:9/x", "http://127.0.0.1:80", "http://[::1]:9/"] {
+            assert!(loopback(url).is_some(), "{url}");
+        }
+        for url in [
+            "http://localhost.example:9",
+            "http://10.0.0.1",
+            "https://example.com",
+            "nonsense",
+            "http://0.0.0.0",
+        ] {
+            assert!(loopback(url).is_none(), "{url}");
+        }
+    }
+}
