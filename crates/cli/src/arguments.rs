@@ -59,6 +59,8 @@ pub enum Command {
     Auth(commands::auth::Arguments),
     /// Add up tokens and money
     Usage(commands::usage::Arguments),
+    /// Call a tool of the agent that runs this command; for agents, and for scripts they run
+    Call(commands::call::Arguments),
     /// Show the tools agents can use
     #[command(visible_alias = "tool")]
     Tools(commands::tools::Arguments),

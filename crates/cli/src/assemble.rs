@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use rooftree_protocol::{ModelChoice, Network, PermissionMode, SandboxMode};
 use rooftree_runtime::{
     Asking, Clock, Definitions, Hooks, Options, Runtime, Secrets, Surroundings, SystemClock, delegation,
-    memory::Shelves, people_tools, remember, skill_tools, workspace::Place,
+    exposure, memory::Shelves, people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
 use rooftree_tools::{
@@ -52,6 +52,8 @@ pub struct Plan {
     pub memory: Shelves,
     /// Where working copies of children are kept.
     pub workspaces: Place,
+    /// Where commands of agents find their way back.
+    pub calls: exposure::Place,
     /// The servers whose tools agents have.
     pub servers: Setup,
     /// Who is asked before and after everything.
@@ -76,6 +78,7 @@ impl Plan {
             private,
             memory,
             workspaces,
+            calls,
             servers,
             hooks,
             secrets,
@@ -98,6 +101,7 @@ impl Plan {
                 allow: wishes.allow.into_iter().chain(settings.allow).collect(),
                 ask: settings.ask,
                 deny: wishes.deny.into_iter().chain(settings.deny).collect(),
+                ..Policy::default()
             },
             wary: settings.wary.unwrap_or(true),
             sandbox,
@@ -114,6 +118,7 @@ impl Plan {
             hooks,
             servers: Arc::new(servers),
             secrets,
+            calls: Some(calls),
         })
     }
 }

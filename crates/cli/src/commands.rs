@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod auth;
+pub mod call;
 pub mod can;
 pub mod completions;
 pub mod confined;

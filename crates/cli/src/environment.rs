@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_runtime::{memory::Shelves, workspace::Place};
+use rooftree_runtime::{exposure, memory::Shelves, workspace::Place};
 
 /// Options every command takes.
 #[derive(Args, Clone, Debug)]
@@ -97,6 +97,12 @@ impl Environment {
         let files = [&self.database, &self.settings, &self.search_cache];
         let directories = files.iter().filter_map(|file| Some(file.parent()?.to_owned())).collect();
         Private { directories, scratch: Some(self.search_cache.with_file_name("scratch")) }
+    }
+
+    /// Where commands of agents find their way back, by this very program.
+    pub fn calls(&self) -> exposure::Place {
+        let directory = self.search_cache.with_file_name("calls");
+        exposure::Place { directory, program: env::current_exe().ok() }
     }
 
     /// Where working copies of children are kept, and how large they may be where there is no git.

@@ -39,8 +39,8 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{Command, Invocation},
     commands::{
-        agents, auth, can, completions, demo, doctor, hooks as hooking, init, mcp, models, permissions, run,
-        runs, serve, sessions, tasks, tools, trust as trusting, usage, version, why,
+        agents, auth, call, can, completions, demo, doctor, hooks as hooking, init, mcp, models, permissions,
+        run, runs, serve, sessions, tasks, tools, trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -50,6 +50,10 @@ fn main() -> ExitCode {
     // If this is the helper that confines another program, it does that and nothing else.
     rooftree_process::sandbox::enter_if_asked();
     let invocation = Invocation::parse_from(arguments::spelled_out(std::env::args_os()));
+    if let Command::Call(arguments) = invocation.command {
+        // It needs nothing of this machine but the socket it is told of.
+        return call::execute(arguments).unwrap_or_else(|problem| failure::tell(&problem)).into();
+    }
     let environment = Environment::read(&invocation.everywhere);
     let done = environment.and_then(|environment| perform(invocation, &environment));
     done.unwrap_or_else(|problem| failure::tell(&problem)).into()
@@ -85,6 +89,7 @@ async fn execute(command: Command, environment: &Environment) -> Result<Exit, Pr
         Command::Models(arguments) => models::execute(arguments, environment).await,
         Command::Auth(arguments) => auth::execute(arguments, environment).await,
         Command::Usage(arguments) => usage::execute(arguments, environment).await,
+        Command::Call(arguments) => call::execute(arguments),
         Command::Tools(arguments) => tools::execute(arguments, environment).await,
         Command::Hooks(arguments) => hooking::execute(arguments, environment).await,
         Command::Completions(arguments) => completions::execute(&arguments, Invocation::command()),

@@ -19,6 +19,7 @@ use crate::{
 };
 
 pub use crate::run::{RunMode, RunStatus};
+pub use crate::skill::SkillNote;
 pub use call_records::{ReplyPart, ReplyRecord, StopReason, TaskNote, ToolRecord};
 pub use hook_records::HookNote;
 pub use run_records::{
@@ -170,6 +171,9 @@ pub enum EventBody {
         /// What let it happen: a rule, a mode, a person.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         permitted: String,
+        /// The running call it is made from inside of; none for a call of a reply.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inside: Option<CallId>,
     },
     /// Something a running tool says. Ephemeral.
     #[serde(rename = "tool.output")]

@@ -15,6 +15,8 @@ pub struct Limits {
     pub max_cost_usd: Option<f64>,
     /// Calls of one reply that run at the same time.
     pub concurrent_calls: usize,
+    /// Calls that commands of an agent make from inside one running call, all in all.
+    pub inner_calls: u32,
     /// Messages waiting in one inbox before posters are refused.
     pub inbox: u64,
     /// Characters of one tool result that a model reads; the rest is kept in a blob.
@@ -64,6 +66,7 @@ impl Default for Limits {
             run_timeout_secs: 0,
             max_cost_usd: None,
             concurrent_calls: 16,
+            inner_calls: 500,
             inbox: 10_000,
             result_chars: 30_000,
             identical_calls: 5,

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Confinement, ModelChoice, ParentCall, PermissionMode, RunId, SessionId, run::RunMode};
+use crate::{
+    Confinement, ModelChoice, ParentCall, PermissionMode, RunId, SessionId, SkillNote, run::RunMode,
+};
 
 /// What one delegated run may do, and whose work it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +38,9 @@ pub struct Mandate {
     /// Rules that refuse.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
+    /// Skills that those above follow: what they leave out, it may not do either.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<SkillNote>,
     /// How what it runs is confined; as everywhere, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Confinement>,

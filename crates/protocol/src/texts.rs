@@ -95,6 +95,7 @@ pub fn message(message: &mut Message, edit: Edit<'_>) {
         [&mut mandate.allow, &mut mandate.ask, &mut mandate.deny]
             .into_iter()
             .for_each(|rules| list(rules, edit));
+        mandate.skills.iter_mut().for_each(|skill| record_texts::skill(skill, edit));
     }
 }
 
@@ -154,6 +155,7 @@ pub fn event(body: &mut EventBody, edit: Edit<'_>) {
                 [&mut policy.allow, &mut policy.ask, &mut policy.deny]
                     .into_iter()
                     .for_each(|rules| list(rules, edit));
+                policy.skills.iter_mut().for_each(|skill| record_texts::skill(skill, edit));
             }
         }
         EventBody::RunWaiting { reason: _, until: _, detail } => text(detail, edit),
@@ -162,7 +164,17 @@ pub fn event(body: &mut EventBody, edit: Edit<'_>) {
         EventBody::MessageUser { message, lane: _, position: _ } => self::message(message, edit),
         EventBody::MessageDelta { text: one } | EventBody::ThinkingDelta { text: one } => text(one, edit),
         EventBody::MessageCompleted(reply) => record_texts::reply(reply, edit),
-        EventBody::ToolStarted { call: _, tool, kind: _, title, input, effect: _, repeat: _, permitted } => {
+        EventBody::ToolStarted {
+            call: _,
+            tool,
+            kind: _,
+            title,
+            input,
+            effect: _,
+            repeat: _,
+            permitted,
+            inside: _,
+        } => {
             [tool, title, permitted].into_iter().for_each(|one| text(one, edit));
             value(input, edit);
         }

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use rooftree_protocol::{Confinement, ErrorCode, ModelChoice, PermissionMode, Problem, Scope};
 use rooftree_runtime::{
-    Asking, Clock, Definitions, Options, Secrets, SystemClock, delegation, memory::Shelves, people_tools,
-    workspace,
+    Asking, Clock, Definitions, Options, Secrets, SystemClock, delegation, exposure, memory::Shelves,
+    people_tools, workspace,
 };
 use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::{
@@ -118,7 +118,7 @@ impl Setup {
             deny: rules(&self.deny)?,
             ..Policy::default()
         };
-        let workspaces = self.store.workspaces();
+        let (workspaces, calls) = (self.store.workspaces(), self.store.calls());
         let sandbox = self.store.confining(self.confinement.clone());
         let servers =
             mcp::Setup { directory: cwd.clone(), confining: sandbox.clone(), ..mcp::Setup::default() };
@@ -154,6 +154,7 @@ impl Setup {
             // Only those that agents bring along; nothing of them is remembered.
             servers: Arc::new(Servers::new(servers)),
             secrets: Arc::new(known_secrets()),
+            calls,
         };
         let roof = Roof::raise(options, self.listeners, line, place);
         Ok(Raised { roof, definitions, models, clock: self.clock, cwd })
@@ -214,6 +215,14 @@ impl Place {
             Self::Temporary | Self::Given(_) => std::env::temp_dir().join("rooftree-workspaces"),
         };
         workspace::Place { directory, copy_limit_bytes: COPY_BYTES, copy_limit_files: COPY_FILES }
+    }
+
+    /// Where commands of agents find their way back: beside a file. The program that goes it is the
+    /// `rooftree` of the PATH, for this one may be any program.
+    fn calls(&self) -> Option<exposure::Place> {
+        let Self::File(file) = self else { return None };
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+        Some(exposure::Place { directory: file.with_file_name("calls"), program: None })
     }
 
     /// No command sees the database, and each session has its own `/tmp` beside it.

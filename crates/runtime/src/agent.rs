@@ -5,6 +5,7 @@
 
 mod act;
 mod ask;
+mod batch;
 mod budget;
 mod call;
 mod check;
@@ -12,6 +13,7 @@ mod compaction;
 mod decide;
 pub(crate) mod history;
 mod hook_points;
+mod inner;
 mod inquire;
 mod journal;
 mod limits;
@@ -51,12 +53,13 @@ use rooftree_tools::{
 
 use self::{
     decide::{Checking, Room},
-    history::{ChangedMode, History},
+    history::History,
     journal::{Commit, Journal},
     window::Window,
 };
 use crate::{
     Error,
+    exposure::Exposed,
     inbox::AtHand,
     kit::Kit,
     signals::Signals,
@@ -78,9 +81,8 @@ struct Agent {
     fixed_estimate: u64,
     /// What may happen without asking, with the rules people made.
     policy: Policy,
-    /// The edition of those rules, the mode the session had, and whether it had read anything from
-    /// outside, when the policy was put together.
-    policy_of: (u64, Option<ChangedMode>, bool),
+    /// What the policy was put together from.
+    policy_of: rights::Basis,
     /// Where the project is whose rules hold: that of the first session above.
     home: PathBuf,
     /// For whom it works, if another agent asks.
@@ -115,6 +117,8 @@ struct Agent {
     ending: Option<limits::End>,
     /// What running tools want to know from people.
     wishes: questions::Wishes,
+    /// What commands of running calls want called.
+    inner: inner::Inner,
     /// Runs that are to be stopped as soon as they begin.
     unwanted: Vec<RunId>,
     /// What is to be remembered about hooks.
@@ -231,7 +235,7 @@ impl Agent {
             opening: opening(&session),
             fixed_estimate: prompt::fixed_estimate(&system, &kit.specs),
             policy: world.policy(&kit.definition, None),
-            policy_of: (0, None, false),
+            policy_of: rights::Basis::default(),
             home: session.cwd.clone(),
             mandate: None,
             leases: Vec::new(),
@@ -249,6 +253,7 @@ impl Agent {
             clear_asked: false,
             ending: None,
             wishes: questions::Wishes::default(),
+            inner: inner::Inner::default(),
             unwanted: Vec::new(),
             hooked: hook_points::Memory::default(),
             world,
@@ -264,8 +269,17 @@ impl Agent {
     /// Takes up what this mandate allows; without one, what the definition does.
     async fn equip(&mut self, mandate: Option<Box<Mandate>>, run: &RunId) -> Result<(), Error> {
         let offered = self.offered(mandate.as_deref(), run).await?;
-        let kit = self.world.kit_with(&self.session.agent, mandate.as_deref(), &offered)?;
+        let (place, notice) = self.world.exposing(&self.session.agent, mandate.as_deref()).await?;
+        let kit = self.world.kit_with(&self.session.agent, mandate.as_deref(), &offered, place)?;
         (self.leases, self.remarks) = (offered.leases, offered.notices);
+        self.remarks.extend(notice.or_else(|| kit.unexposed()));
+        if let Some(Err(error)) = kit.exposed.as_ref().map(Exposed::write) {
+            self.remarks.push(Notice {
+                code: "exposure",
+                message: format!("descriptions of tools cannot be written: {error}"),
+                hint: None,
+            });
+        }
         if self.mandate == mandate && Arc::ptr_eq(&self.kit, &kit) {
             return Ok(());
         }
@@ -274,7 +288,7 @@ impl Agent {
         self.fixed_estimate = prompt::fixed_estimate(&self.system, &kit.specs);
         self.policy = self.world.policy(&kit.definition, mandate.as_deref());
         // Whatever people have said is added before the first call.
-        self.policy_of = (0, None, false);
+        self.policy_of = rights::Basis::default();
         self.model = self.world.model(&self.session, &kit.definition, mandate.as_deref());
         let window = self.model.as_ref().ok().and_then(|model| model.window);
         self.window = Window::new(window.unwrap_or(kit.limits.context_window));
@@ -354,8 +368,12 @@ impl Agent {
     /// Appends to the journal and to the history, which are never apart.
     fn append(&mut self, commit: Commit) {
         let opening = self.opening.take();
+        let blobs = if self.inner.is_idle() { Vec::new() } else { commit.blobs.clone() };
         for event in self.journal.append(Commit { opening, ..commit }) {
             self.observe(&event);
+            if let EventBody::ToolCompleted(record) = &event.body {
+                self.inner.tell(record, &blobs);
+            }
         }
     }
 

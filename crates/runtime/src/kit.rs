@@ -6,11 +6,15 @@ use std::{
 };
 
 use rooftree_protocol::{
-    AgentDefinition, Dialect, Limits, Mandate, Problem, Scope, ToolSpec, Verifier, event::RunMode,
+    AgentDefinition, Dialect, Limits, Mandate, Problem, Scope, ToolSpec, Verifier, definition::Exposure,
+    event::RunMode,
 };
-use rooftree_tools::Toolset;
+use rooftree_tools::{Toolset, mcp::Notice};
 
-use crate::hooks::{self, Hook, Point};
+use crate::{
+    exposure::{self, Exposed, Place},
+    hooks::{self, Hook, Point},
+};
 
 /// Tools that an agent at the end of a chain of delegations does not have.
 pub(crate) const ONLY_ABOVE: [&str; 6] =
@@ -30,6 +34,8 @@ pub(crate) struct Kit {
     pub(crate) limits: Limits,
     pub(crate) toolset: Toolset,
     pub(crate) specs: Arc<[ToolSpec]>,
+    /// Tools it has as skills with a command line.
+    pub(crate) exposed: Option<Exposed>,
     /// What checks its work, by name.
     pub(crate) verifiers: Vec<(String, Verifier)>,
     /// Hooks of its own.
@@ -45,6 +51,7 @@ impl Kit {
         limits: Limits,
         tools: &Toolset,
         mandate: Option<&Mandate>,
+        place: Option<&Place>,
     ) -> Self {
         let own = owned(tools, &definition);
         let toolset = mandate.map_or_else(|| own.clone(), |mandate| mandated(&own, mandate, &limits));
@@ -52,10 +59,22 @@ impl Kit {
         // read already stays good. Those it may not use are refused when it calls them.
         let is_fork = mandate.is_some_and(|mandate| mandate.mode == RunMode::Fork);
         let told = if is_fork { &own } else { &toolset };
-        let specs = told.specs_in(definition.source.dialect);
+        let exposed = place.and_then(|place| Exposed::of(told, definition.exposure, place));
+        let specs = exposure::functions(told, definition.source.dialect, exposed.as_ref()).into();
         let (name, verifiers) = (definition.name.as_str().into(), Vec::new());
         let hooks = hooks(&definition, mandate);
-        Self { name, specs, definition, limits, toolset, verifiers, hooks }
+        Self { name, specs, exposed, definition, limits, toolset, verifiers, hooks }
+    }
+
+    /// What people should know if tools were to be skills and nobody could call them.
+    pub(crate) fn unexposed(&self) -> Option<Notice> {
+        let is_wanted = self.definition.exposure != Exposure::Tools;
+        let has_bash = self.toolset.names().contains(&"Bash");
+        (is_wanted && !has_bash).then(|| Notice {
+            code: "exposure",
+            message: format!("{} has no Bash to use skills with, so its tools stay functions", self.name),
+            hint: Some("give it Bash, or set exposure to tools".into()),
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     Handle, Options,
     answers::Answers,
     bus::Bus,
+    doorway::Doorway,
     effective,
     governor::Governor,
     hooks::{self, Begun},
@@ -33,6 +34,7 @@ impl Runtime {
     pub fn start(mut options: Options) -> Self {
         options.store = Arc::new(GuardedStore::new(options.store, options.secrets.clone()));
         guard_scripts(&mut options);
+        let doorway = Doorway::new(options.calls.clone());
         let (errands, to_do) = mpsc::unbounded_channel();
         let world = Arc::new(World {
             options,
@@ -46,6 +48,7 @@ impl Runtime {
             standing: StandingRules::default(),
             begun: Begun::default(),
             answers: Answers::default(),
+            doorway,
             errands,
         });
         let processes = world.options.processes.events();
@@ -78,6 +81,7 @@ impl Runtime {
         world.crew.wait().await;
         world.options.processes.stop_everything().await;
         world.options.servers.close().await;
+        world.doorway.close();
         end_sessions(world).await;
     }
 }

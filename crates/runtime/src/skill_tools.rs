@@ -108,39 +108,51 @@ impl Tool for SkillTool {
             let skills = skills_in_scope(&surroundings.skills, &caller.kit.definition.skills);
             match action {
                 Action::List => listed(&skills),
-                Action::Load => loaded(&skills, &input),
+                Action::Load => loaded(&skills, &input, &caller.world.options.tools),
             }
         })
     }
 }
 
 fn listed(skills: &[&Skill]) -> ToolOutput {
-    if skills.is_empty() {
+    let listed = skills.iter().filter(|skill| skill.is_listed);
+    let lines: Vec<String> = listed.map(|skill| format!("- {}: {}", skill.name, skill.description)).collect();
+    if lines.is_empty() {
         return ToolOutput::done("There are no skills.");
     }
-    let lines: Vec<String> =
-        skills.iter().map(|skill| format!("- {}: {}", skill.name, skill.description)).collect();
     ToolOutput::done(lines.join("\n"))
 }
 
-fn loaded(skills: &[&Skill], input: &Value) -> ToolOutput {
+fn loaded(skills: &[&Skill], input: &Value, tools: &Toolset) -> ToolOutput {
     let name = arguments::text(input, "name");
     let Some(skill) = skills.iter().find(|skill| skill.name.eq_ignore_ascii_case(name)) else {
-        let known: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+        let known: Vec<&str> =
+            skills.iter().filter(|skill| skill.is_listed).map(|skill| skill.name.as_str()).collect();
         let said = format!("There is no skill `{name}`. Skills there are: {}", known.join(", "));
         return ToolOutput::failed(ErrorCode::InvalidArguments, said);
     };
+    if !skill.is_listed {
+        let said = format!("Skill `{name}` is not for agents to load: it says disable-model-invocation.");
+        return ToolOutput::failed(ErrorCode::ToolNotAllowed, said);
+    }
     let Some(body) = skill.body(arguments::text(input, "arguments")) else {
         let said = format!("The file of skill `{name}` is not there any more.");
         return ToolOutput::failed(ErrorCode::ToolFailed, said);
     };
     let mut text = format!("Skill {} in {}\n", skill.name, skill.directory.display());
-    if let Some(tools) = &skill.allowed_tools {
-        text += &format!("While you follow it, use only these tools: {}\n", tools.join(", "));
+    let note = skill.note(tools);
+    if let Some(rules) = &note.allow {
+        text += &format!(
+            "Until this run ends or you load another skill, you can use only these tools, besides reading: {}\n",
+            rules.join(", ")
+        );
+    }
+    if !note.deny.is_empty() {
+        text += &format!("Until then you cannot use: {}\n", note.deny.join(", "));
     }
     let files = skill.files(NAMED);
     if !files.is_empty() {
         text += &format!("Files it brings: {}\n", files.join(", "));
     }
-    ToolOutput::done(format!("{text}\n{body}"))
+    ToolOutput { skill: Some(note), ..ToolOutput::done(format!("{text}\n{body}")) }
 }

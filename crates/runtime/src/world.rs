@@ -2,15 +2,16 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use rooftree_process::sandbox::Backend;
 use rooftree_protocol::{
     AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, Problem, RunId,
-    Session, SessionId, Timestamp, Verifier, event, event::RunMode,
+    SandboxMode, Session, SessionId, Timestamp, Verifier, definition::Exposure, event, event::RunMode,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
 use rooftree_tools::{
-    Confining, Policy, Processes, Rule, Toolset,
-    mcp::{Offered, Servers},
+    Confining, Followed, Policy, Processes, Rule, Toolset,
+    mcp::{Notice, Offered, Servers},
 };
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -19,7 +20,9 @@ use crate::{
     Clock, Definitions, Hooks, Secrets, Surroundings,
     answers::Answers,
     bus::Bus,
+    doorway::Doorway,
     effective,
+    exposure::Place,
     governor::Governor,
     hooks::Begun,
     kit::{Kit, Kits},
@@ -92,6 +95,8 @@ pub struct Options {
     pub hooks: Hooks,
     /// What must never be kept or told.
     pub secrets: Arc<Secrets>,
+    /// Where commands of agents whose tools are skills find their way back; none: tools stay functions.
+    pub calls: Option<Place>,
 }
 
 /// Says which model a name means.
@@ -115,6 +120,8 @@ pub(crate) struct World {
     pub(crate) begun: Begun,
     /// Answers that may be given again.
     pub(crate) answers: Answers,
+    /// The way back from commands to the agents that run them.
+    pub(crate) doorway: Doorway,
     /// What agents want done with other sessions than their own.
     pub(crate) errands: mpsc::UnboundedSender<Errand>,
 }
@@ -159,15 +166,44 @@ impl World {
 
     /// What agents of this name work with, under a mandate if another agent asks.
     pub(crate) fn kit(&self, agent: &str, mandate: Option<&Mandate>) -> Result<Arc<Kit>, Problem> {
-        self.kit_with(agent, mandate, &Offered::default())
+        self.kit_with(agent, mandate, &Offered::default(), None)
     }
 
-    /// The same with tools from servers.
+    /// Where tools of an agent can be called by its commands, if it wants that; and what people should know if
+    /// that cannot be had.
+    pub(crate) async fn exposing(
+        &self,
+        agent: &str,
+        mandate: Option<&Mandate>,
+    ) -> Result<(Option<&Place>, Option<Notice>), Problem> {
+        let definition = self.options.definitions.find(agent)?;
+        if definition.exposure == Exposure::Tools {
+            return Ok((None, None));
+        }
+        let because = |why: &str, hint: &str| Notice {
+            code: "exposure",
+            message: format!("the tools of {agent} stay functions: {why}"),
+            hint: Some(hint.to_owned()),
+        };
+        let Some(place) = self.doorway.place() else {
+            let why = "there is no directory for the socket that commands would use";
+            return Ok((None, Some(because(why, "keep sessions in a file"))));
+        };
+        let is_confined = self.confinement(&definition, mandate).mode != SandboxMode::Off;
+        if is_confined && rooftree_process::standing::available().await == Ok(Backend::Landlock) {
+            let why = "commands are confined by Landlock here, which lets them use no socket";
+            return Ok((None, Some(because(why, "install bubblewrap (bwrap)"))));
+        }
+        Ok((Some(place), None))
+    }
+
+    /// The same with tools from servers, and with a place from where commands call tools.
     pub(crate) fn kit_with(
         &self,
         agent: &str,
         mandate: Option<&Mandate>,
         offered: &Offered,
+        place: Option<&Place>,
     ) -> Result<Arc<Kit>, Problem> {
         let definition = self.options.definitions.find(agent)?;
         // A definition that was changed is another one, at another address.
@@ -181,6 +217,9 @@ impl World {
         if !offered.tools.is_empty() {
             key = format!("{key} {}", offered.key);
         }
+        if place.is_some() {
+            key += " exposed";
+        }
         self.kits.of(&key, || {
             let limits = self.limits(&definition, mandate);
             let named = definition.verifiers.iter();
@@ -188,7 +227,7 @@ impl World {
                 named.filter_map(|name| Some((name.clone(), self.options.verifiers.get(name)?.clone())));
             // Those of servers come last: what a provider has read of the others stays good.
             let tools = Toolset::new(self.options.tools.iter().chain(&offered.tools).cloned());
-            let kit = Kit::new(definition.clone(), limits, &tools, mandate);
+            let kit = Kit::new(definition.clone(), limits, &tools, mandate, place);
             Ok(Kit { verifiers: known.collect(), ..kit })
         })
     }
@@ -225,6 +264,7 @@ impl World {
             policy.allow = rules(&mandate.allow);
             policy.ask.extend::<Vec<Rule>>(rules(&mandate.ask));
             policy.deny.extend::<Vec<Rule>>(rules(&mandate.deny));
+            policy.followed.extend(mandate.skills.iter().map(Followed::of));
         }
         effective::narrowed(policy, definition)
     }

@@ -183,6 +183,10 @@ impl Plan {
             hooks: self.hooks,
             servers: Arc::new(self.servers),
             secrets: Arc::default(),
+            calls: Some(rooftree_runtime::exposure::Place {
+                directory: directory.path().join("calls"),
+                program: None,
+            }),
         });
         House { handle: runtime.handle(), runtime, directory, clock, model }
     }

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use rooftree_process::{Bounds, Ending, Finished};
-use rooftree_protocol::{Effect, ErrorCode, Part, ToolKind, ToolSpec};
+use rooftree_protocol::{Effect, ErrorCode, Part, Repeat, ToolKind, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::{
@@ -93,6 +93,12 @@ impl Tool for Bash {
         } else {
             Effect::Destructive
         }
+    }
+
+    /// A line that calls tools of the agent only looks by itself; what those did must not be done again.
+    fn repeat(&self, input: &Value) -> Repeat {
+        let is_pure = self.effect(input) == Effect::ReadOnly && !shell::calls_tools(text(input, "command"));
+        if is_pure { Repeat::Pure } else { Repeat::AtMostOnce }
     }
 
     fn title(&self, input: &Value) -> String {

@@ -7,6 +7,7 @@
 mod call;
 mod derivation;
 mod domain;
+mod followed;
 mod granting;
 pub mod import;
 mod line;
@@ -25,6 +26,7 @@ use wording::{name_of, weakest_mode_for, words_for};
 
 pub use call::Judged;
 pub use derivation::{Derivation, Layer, Step};
+pub use followed::Followed;
 pub use rule::Rule;
 
 /// What a policy says about one call.
@@ -49,6 +51,8 @@ pub struct Policy {
     pub ask: Vec<Rule>,
     /// Rules that refuse, in every mode.
     pub deny: Vec<Rule>,
+    /// Skills that are followed: each of them refuses what it leaves out.
+    pub followed: Vec<Followed>,
 }
 
 impl Policy {
@@ -71,9 +75,10 @@ impl Policy {
     fn explain_at(&self, judged: &Judged<'_>, pinned: Option<&Pinned>) -> Derivation {
         let facts = Facts::of(judged, pinned);
         let mut walk = Walk { policy: self, facts: &facts, effect: facts.effect(), uncovered: None };
-        let mut steps = Vec::with_capacity(7);
-        let layers = [Layer::Deny, Layer::Plan, Layer::Ask, Layer::Grants, Layer::Allow, Layer::Mode];
-        for layer in layers {
+        let mut steps = Vec::with_capacity(8);
+        let skill = (!self.followed.is_empty()).then_some(Layer::Skill);
+        let others = [Layer::Plan, Layer::Ask, Layer::Grants, Layer::Allow, Layer::Mode];
+        for layer in [Layer::Deny].into_iter().chain(skill).chain(others) {
             let verdict = walk.ask(layer);
             let uncovered = walk.uncovered.as_ref().filter(|_| layer == Layer::Allow);
             let uncovered = uncovered.map(|uncovered| (uncovered.part.clone(), uncovered.why));
@@ -96,6 +101,7 @@ impl Policy {
     fn rules_of(&self, layer: Layer) -> usize {
         match layer {
             Layer::Deny => self.deny.len(),
+            Layer::Skill => self.followed.iter().map(Followed::rules).sum(),
             Layer::Ask => self.ask.len(),
             Layer::Grants => self.allow.iter().filter(|rule| is_grant(rule)).count(),
             Layer::Allow => self.allow.iter().filter(|rule| !is_grant(rule)).count(),
@@ -121,7 +127,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// What a layer says; none if the next one is to be asked.
     fn ask(&mut self, layer: Layer) -> Option<Verdict> {
-        let Policy { mode, allow, ask, deny } = self.policy;
+        let Policy { mode, allow, ask, deny, followed } = self.policy;
         match layer {
             Layer::Deny if self.facts.is_too_long => {
                 Some(Verdict::Deny("its path is longer than the system takes".to_owned()))
@@ -130,6 +136,8 @@ impl Walk<'_> {
                 let Hit { rule, part } = self.facts.denied_by(deny)?;
                 Some(Verdict::Deny(format!("the deny rule `{rule}` refuses {}, in every mode", what(part))))
             }
+            // Invariant: a skill narrows. What it names is still judged by every other layer.
+            Layer::Skill => followed.iter().find_map(|one| followed::left_out(self, one)).map(Verdict::Deny),
             // Invariant: in plan mode nothing is changed, whatever else is allowed.
             Layer::Plan if *mode == PermissionMode::Plan && self.effect != Effect::ReadOnly => {
                 Some(Verdict::Deny(format!("plan mode only looks, and this {}", words_for(self.effect))))

@@ -66,6 +66,12 @@ pub fn only_looks(text: &str) -> bool {
     })
 }
 
+/// Whether a line calls tools of the agent that runs it.
+pub fn calls_tools(text: &str) -> bool {
+    let is_own = |call: &Call| innermost(call).name().as_deref() == Some("rooftree");
+    Deeds::of(text).is_ok_and(|deeds| deeds.calls.iter().any(is_own))
+}
+
 /// Whether one command only looks, by itself or behind a wrapper.
 pub fn looks(call: &Call) -> bool {
     standing(&innermost(call)) == Standing::Looks

@@ -10,12 +10,14 @@ use std::{
 use futures::future::BoxFuture;
 use rooftree_protocol::{
     CallId, Dialect, Effect, ErrorCode, Part, PermissionMode, Question, QuestionReply, Repeat, SessionId,
-    Todo, ToolKind, ToolSpec, event::TaskNote, tool_call::FileNote,
+    Todo, ToolKind, ToolSpec,
+    event::{SkillNote, TaskNote},
+    tool_call::FileNote,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Confining, Reach, lexical::lexical, reach::Target, walk};
+use crate::{Confining, Reach, lexical::lexical, reach::Target, walk, way_back::WayBack};
 
 /// Something an agent can do.
 ///
@@ -129,6 +131,8 @@ pub struct ToolContext {
     pub ask: Inquirer,
     /// Reads a blob that an earlier result was spilled to.
     pub blobs: BlobReader,
+    /// How commands it starts can call tools of the agent; none: not at all.
+    pub way_back: Option<WayBack>,
     /// Who calls, for tools that ask other agents; what it is only the runtime knows.
     pub caller: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -222,6 +226,8 @@ pub struct ToolOutput {
     pub task: Option<TaskNote>,
     /// How much may happen without asking from now on, if that changed.
     pub mode: Option<ModeChange>,
+    /// The skill it loaded, which the agent follows from now on.
+    pub skill: Option<SkillNote>,
     /// Bytes to keep, e.g. an image that was read: the caller stores them and adds the part.
     pub media: Vec<Media>,
 }

@@ -23,6 +23,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
         &["answers", "kit", "remote", "replies"],
         &[
             "definitions",
+            "doorway",
             "memory",
             "signals",
             "bus",
@@ -32,7 +33,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "standing",
             "workspace",
         ],
-        &["hooks"],
+        &["exposure", "hooks"],
         &["clock", "error"],
     ],
 )];

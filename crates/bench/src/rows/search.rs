@@ -80,6 +80,7 @@ async fn search(grep: &dyn Tool, root: &Path) -> Result<()> {
         sandbox: None,
         progress: Arc::new(|_| {}),
         caller: None,
+        way_back: None,
         ask: rooftree_tools::tool::nobody(),
         blobs: Arc::new(|_| Box::pin(async { None })),
     };

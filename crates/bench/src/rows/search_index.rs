@@ -114,6 +114,7 @@ async fn search(tool: &SemanticSearch, root: &Path, query: &str) -> Result<()> {
         sandbox: None,
         progress: Arc::new(|_| {}),
         caller: None,
+        way_back: None,
         ask: rooftree_tools::tool::nobody(),
         blobs: Arc::new(|_| Box::pin(async { None })),
     };

@@ -65,6 +65,7 @@ async fn run(bash: &dyn Tool, directory: &Path, mode: SandboxMode) -> Result<()>
         progress: Arc::new(|_| {}),
         ask: rooftree_tools::tool::nobody(),
         caller: None,
+        way_back: None,
         blobs: Arc::new(|_| Box::pin(async { None })),
     };
     let output = bash.run(input, context).await;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use clap::Args;
-use rooftree_protocol::{PermissionMode, Problem};
-use rooftree_runtime::effective;
-use rooftree_tools::{Policy, Rule};
+use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
+use rooftree_runtime::{definitions::Skill, effective};
+use rooftree_tools::{Followed, Policy, Rule};
 use serde_json::json;
 
 use crate::{
@@ -47,6 +47,9 @@ pub struct Arguments {
     /// As if run with this rule; may be repeated
     #[arg(long, value_name = "RULE")]
     deny: Vec<Rule>,
+    /// As if this skill were followed
+    #[arg(long, value_name = "NAME")]
+    skill: Option<String>,
     /// With the rules of this session too
     #[arg(short, long, value_name = "ID|NAME")]
     session: Option<String>,
@@ -69,14 +72,19 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         }
     }
     let guarding = effective::guarding(&household.hooks, &household.definitions);
+    let all = tools();
+    let followed = match &arguments.skill {
+        Some(name) => vec![Followed::of(&skill(&household, name)?.note(&all))],
+        None => Vec::new(),
+    };
     let base = Policy {
         mode: arguments.permission_mode.or(settings.mode).unwrap_or_default(),
         allow: known(&arguments.allow)?.into_iter().chain(settings.allow).collect(),
         ask: settings.ask.into_iter().chain(guarding).collect(),
         deny: known(&arguments.deny)?.into_iter().chain(settings.deny).collect(),
+        followed,
     };
     let policy = effective::policy(base, &definition, &rules, &sessions, &environment.cwd);
-    let all = tools();
     let own = effective::tools(&all, &definition);
     let input = judging::arguments(&all, &arguments.tool, arguments.arguments.as_deref())?;
     let call = Call { tool: &arguments.tool, input, cwd: &environment.cwd };
@@ -91,6 +99,15 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Decision::Allow => Exit::DONE,
         Decision::Ask => Exit::PERMISSION,
         Decision::Deny => Exit::FAILED,
+    })
+}
+
+fn skill<'h>(household: &'h Household, name: &str) -> Result<&'h Skill, Problem> {
+    let skills = &household.surroundings.skills;
+    household.surroundings.skill(name).ok_or_else(|| {
+        let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+        Problem::new(ErrorCode::InvalidArguments, format!("there is no skill `{name}`"))
+            .fix(format!("skills there are: {}", names.join(", ")))
     })
 }
 

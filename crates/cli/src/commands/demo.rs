@@ -57,6 +57,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         memory: Default::default(),
         private: environment.private(),
         workspaces: environment.workspaces(),
+        calls: environment.calls(),
         servers: Default::default(),
         hooks: Default::default(),
         secrets: Arc::new(secrets::known(environment)),

@@ -199,6 +199,7 @@ async fn attempt(
         memory: environment.memory(),
         private: environment.private(),
         workspaces: environment.workspaces(),
+        calls: environment.calls(),
         servers: gathered.setup(environment),
         hooks: household.hooks,
     };

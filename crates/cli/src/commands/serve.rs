@@ -91,6 +91,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         memory: environment.memory(),
         private: environment.private(),
         workspaces: environment.workspaces(),
+        calls: environment.calls(),
         servers: gathered.setup(environment),
         hooks: household.hooks,
     };

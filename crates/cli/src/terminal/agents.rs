@@ -162,6 +162,9 @@ pub mod tests {
             content: Vec::new(),
             duration_ms: 5,
             full: None,
+            inside: None,
+            input: None,
+            skill: None,
             files: Vec::new(),
             diff: None,
             task: Some(TaskNote {

@@ -28,7 +28,9 @@ pub fn ended(record: &ToolRecord, columns: Option<usize>) -> Line {
     if record.outcome != Outcome::Denied {
         tail = tail.with(Look::Dim, format!("  {}", wording::duration(record.duration_ms)));
     }
-    let head = called(Line::of(look, format!("{icon} ")), &record.tool, &record.title);
+    // A call from inside another one stands below it.
+    let indent = if record.inside.is_some() { "  ↳ " } else { "" };
+    let head = called(Line::of(look, format!("{indent}{icon} ")), &record.tool, &record.title);
     let head = match columns {
         Some(columns) => head.cut(columns.saturating_sub(tail.width()).max(NARROWEST)),
         None => head,
@@ -84,6 +86,9 @@ mod tests {
             content: vec![Part::text("there is no such file\nmore")],
             duration_ms: 3,
             full: None,
+            inside: None,
+            input: None,
+            skill: None,
             files: Vec::new(),
             diff: None,
             task: None,

@@ -9,6 +9,7 @@
 
 mod agents;
 mod auth;
+mod calls;
 mod demo;
 mod doctor;
 mod hooks;

@@ -116,3 +116,35 @@ fn why_tells_which_rule_refused() {
     assert!(said.contains("not made: [denied] the deny rule `Write` refuses it"), "{said}");
     assert!(said.contains("mode bypass, says deny: the deny rule `Write`"), "{said}");
 }
+
+#[test]
+fn can_tells_what_a_skill_leaves() {
+    let desk = Desk::new(WRITES);
+    let place = desk.house.path().join("skills/narrow");
+    std::fs::create_dir_all(&place).unwrap();
+    let skill = "---\nname: narrow\ndescription: Commits\nallowed-tools: Bash(git commit:*) Bash(git add *), Edit(docs/**)\n---\nCommit.";
+    std::fs::write(place.join("SKILL.md"), skill).unwrap();
+    let table: [(&[&str], i32, &str); 5] = [
+        (
+            &["Bash", "git add . && git commit -m x"],
+            0,
+            "skills that are followed (3 rules): have nothing against it",
+        ),
+        (
+            &["Bash", "git push"],
+            1,
+            "deny: the skill `narrow` is followed, and it uses only Bash(git commit:*),",
+        ),
+        (&["Write", "src/a.rs"], 1, "the skill `narrow` is followed"),
+        (&["Write", "docs/a.md"], 0, "allow: "),
+        (&["Read", "src/a.rs"], 0, "allow: "),
+    ];
+    for (call, code, words) in table {
+        let flags = ["--permission-mode", "bypass", "--skill", "NARROW"];
+        let done = here(&desk, &[&["can", "lead"], call, &flags[..]].concat());
+        assert_eq!(done.code, code, "{call:?}: {done:?}");
+        assert!(done.out.contains(words), "{call:?}: {done:?}");
+    }
+    let done = here(&desk, &["can", "lead", "Read", "a", "--skill", "other"]);
+    assert!(done.ended(2).contains("skills there are: narrow"));
+}

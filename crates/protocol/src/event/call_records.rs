@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    BlobId, CallId, Outcome, Part, RunId, RunStatus, SessionId, ToolCall, Usage, tool_call::FileNote,
+    BlobId, CallId, Outcome, Part, RunId, RunStatus, SessionId, SkillNote, ToolCall, Usage,
+    tool_call::FileNote,
 };
 
 /// A model's whole reply.
@@ -104,6 +105,15 @@ pub struct ToolRecord {
     /// The task it started or asked about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskNote>,
+    /// The running call it was made from inside of; none for a call of a reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inside: Option<CallId>,
+    /// Its arguments, where nothing else tells them: a call from inside that was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    /// The skill it loaded, which is followed from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<SkillNote>,
 }
 
 /// What a call says about a task.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CallId, PermissionMode, Problem, RunStatus, Usage, tool_call::FileNote};
+use crate::{CallId, PermissionMode, Problem, RunStatus, SkillNote, Usage, tool_call::FileNote};
 
 /// What the verifiers of an agent found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +90,9 @@ pub struct PolicyNote {
     /// Rules that refuse.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
+    /// Skills that those above follow, which refuse what they leave out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<SkillNote>,
 }
 
 /// What a run can wait for.

@@ -3,7 +3,9 @@
 use super::{Edit, list, optional, parts, path, problem, text, value};
 use crate::{
     ToolCall,
-    event::{Compaction, Denial, ReplyPart, ReplyRecord, Report, RunEnd, Shrinking, ToolRecord, Verdict},
+    event::{
+        Compaction, Denial, ReplyPart, ReplyRecord, Report, RunEnd, Shrinking, SkillNote, ToolRecord, Verdict,
+    },
     tool_call::FileNote,
 };
 
@@ -43,12 +45,27 @@ pub(super) fn tool(record: &mut ToolRecord, edit: Edit<'_>) {
         files,
         diff,
         task: _,
+        inside: _,
+        input,
+        skill,
     } = record;
+    if let Some(input) = input {
+        value(input, edit);
+    }
+    if let Some(skill) = skill {
+        self::skill(skill, edit);
+    }
     text(tool, edit);
     text(title, edit);
     parts(content, edit);
     files.iter_mut().for_each(|note| file(note, edit));
     optional(diff, edit);
+}
+
+pub(super) fn skill(note: &mut SkillNote, edit: Edit<'_>) {
+    let SkillNote { name: _, allow, deny } = note;
+    list(allow.as_deref_mut().unwrap_or_default(), edit);
+    list(deny, edit);
 }
 
 fn file(note: &mut FileNote, edit: Edit<'_>) {

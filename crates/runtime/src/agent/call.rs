@@ -25,6 +25,8 @@ pub(super) struct Prepared {
     pub(super) reach: Reach,
     /// What lets it happen, in words.
     pub(super) permitted: String,
+    /// The call it is made from inside of.
+    pub(super) inside: Option<CallId>,
 }
 
 impl Prepared {
@@ -50,6 +52,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
         reach: one.reach.clone(),
         cancel,
         caller: caller(agent, one),
+        way_back: None,
         views: agent.views.clone(),
         todos: agent.history.todos(),
         ask: agent.wishes.inquirer(call),
@@ -123,7 +126,7 @@ fn caller(agent: &Agent, one: &Prepared) -> Option<Arc<dyn std::any::Any + Send 
         model: agent.model.as_ref().ok().map(|model| model.choice.clone()),
         mandate: agent.mandate.clone(),
         reply_at: agent.history.reply_at(),
-        delegations: agent.history.open_calls().filter(asks).count(),
+        delegations: agent.history.open_calls().chain(agent.history.inner_calls()).filter(asks).count(),
         money_left: super::budget::left(agent),
     }))
 }
@@ -146,6 +149,9 @@ pub(super) fn not_made(call: &ToolCall, title: &str, outcome: Outcome, words: St
         content: vec![Part::text(words)],
         duration_ms: 0,
         full: None,
+        inside: None,
+        input: None,
+        skill: None,
         files: Vec::new(),
         diff: None,
         task: None,

@@ -63,8 +63,8 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
         Some(rule) => effective::wanted(&agent.policy, &rule),
         None => agent.policy.judge_at(&about, reach.pinned()),
     };
-    let mut prepared =
-        Prepared { call: call.clone(), tool, input, effect, repeat, title, reach, permitted: String::new() };
+    let (call, permitted) = (call.clone(), String::new());
+    let mut prepared = Prepared { call, tool, input, effect, repeat, title, reach, permitted, inside: None };
     match verdict {
         Verdict::Allow(reason) => {
             prepared.permitted = reason;

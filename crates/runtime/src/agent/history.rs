@@ -9,11 +9,11 @@ mod shaped;
 use std::{collections::BTreeSet, sync::Arc};
 
 use rooftree_protocol::{
-    Answer, BlobId, Event, EventBody, Lane, Limits, MessageId, Origin, Part, PermissionMode, Repeat, RunId,
-    Timestamp, Todo, ToolCall, ToolKind, ToolResult, Usage,
+    Answer, BlobId, CallId, Event, EventBody, Lane, Limits, MessageId, Origin, Part, PermissionMode, Repeat,
+    RunId, Timestamp, Todo, ToolCall, ToolKind, ToolResult, Usage,
     event::{
-        ClearReason, Compaction, HookNote, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, Verdict,
-        WaitReason,
+        ClearReason, Compaction, HookNote, ReplyRecord, Shrinking, SkillNote, StopReason, TaskNote,
+        ToolRecord, Verdict, WaitReason,
     },
 };
 use rooftree_providers::ModelMessage;
@@ -34,6 +34,8 @@ pub struct History {
     messages: Arc<Vec<Arc<ModelMessage>>>,
     /// Calls of the last reply, until all have results.
     open: Vec<OpenCall>,
+    /// Calls made from inside those that are under way: the model reads nothing of them.
+    inner: Vec<OpenCall>,
     last_stop: Option<StopReason>,
     run: Option<RunView>,
     todos: Arc<[Todo]>,
@@ -97,6 +99,8 @@ pub struct OpenCall {
     pub intent: Option<Repeat>,
     /// What became of it.
     pub result: Option<ToolResult>,
+    /// The call it is made from inside of.
+    pub inside: Option<CallId>,
 }
 
 impl History {
@@ -105,6 +109,7 @@ impl History {
         match &event.body {
             EventBody::SessionOpened { forked_from: Some(_), .. } => {
                 self.close_open("forked here");
+                self.inner.clear();
                 self.run = None;
                 self.taken = Taken::default();
                 // They will be told to the session that started them.
@@ -149,26 +154,21 @@ impl History {
                 self.reply_at = event.id.unwrap_or(self.reply_at);
                 self.take_reply(reply);
             }
-            EventBody::ToolStarted { call, repeat, kind, tool, title, .. } => {
-                if *kind == ToolKind::Fetch && self.outside.is_none() {
-                    self.outside = Some(format!("{tool} {title}"));
-                }
-                if let Some(open) = self.open.iter_mut().find(|open| open.call.id == *call) {
-                    open.intent = Some(*repeat);
-                }
-            }
+            EventBody::ToolStarted { .. } => self.take_intent(&event.body),
             EventBody::ToolCompleted(record) => self.take_result(record),
             EventBody::RunWaiting { reason: WaitReason::RateLimit | WaitReason::Retry, until, .. } => {
                 self.set_waiting(*until);
             }
             EventBody::RunResumed { .. } => self.set_waiting(None),
-            EventBody::PermissionRequested { id, digest, until, .. } => {
-                self.note_asked(id.as_str(), digest, *until);
+            EventBody::PermissionRequested { id, call, digest, until, .. } => {
+                self.note_asked(id.as_str(), call, digest, *until);
             }
             EventBody::PermissionResolved { id, answer, .. } => {
                 self.note_settled(id.as_str(), Some(answer));
             }
-            EventBody::QuestionRequested { id, until, .. } => self.note_asked(id.as_str(), "", *until),
+            EventBody::QuestionRequested { id, call, until, .. } => {
+                self.note_asked(id.as_str(), call, "", *until);
+            }
             EventBody::QuestionAnswered { id, .. } => self.note_settled(id.as_str(), None),
             EventBody::ModeChanged { mode, by } => {
                 self.mode = mode.map(|mode| ChangedMode { mode, is_wish: by == "user" });
@@ -178,6 +178,7 @@ impl History {
             EventBody::RunVerified(verdict) => self.take_verdict(verdict),
             EventBody::RunCompleted(_) => {
                 self.close_open(INTERRUPTED);
+                self.inner.clear();
                 self.run = None;
             }
             _ => {}
@@ -203,6 +204,16 @@ impl History {
     /// Calls of the last reply that have no result yet, in call order.
     pub fn open_calls(&self) -> impl Iterator<Item = &OpenCall> {
         self.open.iter().filter(|open| open.result.is_none())
+    }
+
+    /// Calls made from inside others that have no result yet.
+    pub fn inner_calls(&self) -> impl Iterator<Item = &OpenCall> {
+        self.inner.iter()
+    }
+
+    /// The skill that is followed.
+    pub fn skill(&self) -> Option<&SkillNote> {
+        self.run.as_ref().and_then(|run| run.skill.as_ref())
     }
 
     /// How the last reply ended, if it is the last thing that was said.
@@ -368,7 +379,8 @@ impl History {
             run.note_reply(reply, &calls);
         }
         self.push(ModelMessage::Assistant { model: reply.model.clone(), parts: reply.parts.clone() });
-        self.open = calls.into_iter().map(|call| OpenCall { call, intent: None, result: None }).collect();
+        let open = |call| OpenCall { call, intent: None, result: None, inside: None };
+        self.open = calls.into_iter().map(open).collect();
     }
 
     /// Work that was found wanting goes back to the model, with the reasons.
@@ -384,7 +396,28 @@ impl History {
         }
     }
 
+    /// A call begins: one of the reply, or one from inside of another.
+    fn take_intent(&mut self, body: &EventBody) {
+        let EventBody::ToolStarted { call, repeat, kind, tool, title, input, inside, .. } = body else {
+            return;
+        };
+        if *kind == ToolKind::Fetch && self.outside.is_none() {
+            self.outside = Some(format!("{tool} {title}"));
+        }
+        if inside.is_some() {
+            let call = ToolCall { id: call.clone(), tool: tool.clone(), input: input.clone() };
+            let inside = inside.clone();
+            self.inner.push(OpenCall { call, intent: Some(*repeat), result: None, inside });
+        } else if let Some(open) = self.open.iter_mut().find(|open| open.call.id == *call) {
+            open.intent = Some(*repeat);
+        }
+    }
+
     fn take_result(&mut self, record: &ToolRecord) {
+        if record.inside.is_some() {
+            self.inner.retain(|open| open.call.id != record.call);
+            return self.note_result(record);
+        }
         let Some(open) =
             self.open.iter_mut().find(|open| open.call.id == record.call && open.result.is_none())
         else {
@@ -396,6 +429,14 @@ impl History {
             content: record.content.clone(),
         };
         open.result = Some(result);
+        self.note_result(record);
+        if self.open.iter().all(|open| open.result.is_some()) {
+            self.close_open(INTERRUPTED);
+        }
+    }
+
+    /// What a call did to what is known of the world, whoever made it.
+    fn note_result(&mut self, record: &ToolRecord) {
         if record.task.as_ref().is_some_and(|task| task.outside) {
             self.outside.get_or_insert_with(|| format!("{} {}", record.tool, record.title));
         }
@@ -404,9 +445,6 @@ impl History {
         }
         if let Some(run) = &mut self.run {
             run.note_result(record);
-        }
-        if self.open.iter().all(|open| open.result.is_some()) {
-            self.close_open(INTERRUPTED);
         }
     }
 
@@ -480,10 +518,10 @@ impl History {
         }
     }
 
-    fn note_asked(&mut self, id: &str, digest: &str, until: Timestamp) {
+    fn note_asked(&mut self, id: &str, call: &CallId, digest: &str, until: Timestamp) {
         if let Some(run) = &mut self.run {
-            let (id, digest) = (id.to_owned(), digest.to_owned());
-            run.asked.push(Asked { id, digest, until, settled: false, answer: None });
+            let (id, call, digest) = (id.to_owned(), call.clone(), digest.to_owned());
+            run.asked.push(Asked { id, call, digest, until, settled: false, answer: None });
         }
     }
 

@@ -1,11 +1,12 @@
 //! Asks a person about one call. The answer is bound to that very call: what was shown is what is made.
 
 use rooftree_protocol::{
-    Answer, EventBody, PermissionDecision, PermissionId, PermissionScope,
+    Answer, EventBody, PermissionDecision, PermissionId, PermissionScope, QuestionId, QuestionReply,
+    Timestamp,
     event::{PolicyNote, WaitReason},
 };
 use rooftree_store::{RuleKind, RuleRow, RuleScope};
-use rooftree_tools::{Judged, Policy, Rule, Verdict};
+use rooftree_tools::{Followed, Judged, Policy, Rule, Verdict};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -29,8 +30,35 @@ pub(super) enum Permitted {
     Ended(End),
 }
 
-/// Puts the question, if there is anybody to answer it; one that was put before is waited for.
+/// A question that stands.
+pub(super) struct Question {
+    id: PermissionId,
+    /// When it is too late for an answer.
+    pub(super) until: Timestamp,
+    suggested: Suggested,
+}
+
+/// What came of putting a question.
+pub(super) enum Put {
+    /// It need not be waited for.
+    Settled(Permitted),
+    /// It stands.
+    Stands(Question),
+}
+
+/// Puts the question, if there is anybody to answer it, and waits for the answer.
 pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Result<Permitted, Error> {
+    match put(agent, one, reason).await? {
+        Put::Settled(permitted) => Ok(permitted),
+        Put::Stands(question) => {
+            let heard = inquire::wait(agent, question.id.as_str(), question.until).await?;
+            conclude(agent, &question, heard).await
+        }
+    }
+}
+
+/// Puts the question, if there is anybody to answer it; one that was put before still stands.
+pub(super) async fn put(agent: &mut Agent, one: &Prepared, reason: String) -> Result<Put, Error> {
     let id = PermissionId::akin_to(one.call.id.as_str());
     let digest = digest(agent, one);
     let before = agent.history.run().and_then(|run| run.asked(id.as_str())).cloned();
@@ -40,32 +68,33 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
             if asked.answer.is_none() {
                 resolve(agent, &id, Answer::deny(None), "changed", Vec::new()).await?;
             }
-            return Ok(Permitted::No(words.into()));
+            return Ok(Put::Settled(Permitted::No(words.into())));
         }
         // Answered, and cut off before the call was made.
-        Some(Asked { answer: Some(answer), .. }) => return Ok(said(answer, "user")),
+        Some(Asked { answer: Some(answer), .. }) => return Ok(Put::Settled(said(answer, "user"))),
         _ => {}
     }
     if before.is_none()
         && let Some(permitted) = answered_by_hooks(agent, one, &reason).await?
     {
-        return Ok(permitted);
+        return Ok(Put::Settled(permitted));
     }
     let kept = if before.is_some() { agent.world.store().answered(id.as_str()).await? } else { None };
     if kept.is_none() && !inquire::is_possible(agent) {
         if before.is_some() {
             resolve(agent, &id, Answer::deny(None), "nobody", Vec::new()).await?;
         }
-        return Ok(Permitted::No(format!("[auto-rejected: nobody can be asked] {reason}")));
+        let words = format!("[auto-rejected: nobody can be asked] {reason}");
+        return Ok(Put::Settled(Permitted::No(words)));
     }
     let context = context(agent, one, CancellationToken::new());
     if before.is_none()
         && let Err(words) = one.tool.foresee(&one.input, &context)
     {
-        return Ok(Permitted::Vain(words));
+        return Ok(Put::Settled(Permitted::Vain(words)));
     }
     let until = before.map_or_else(|| inquire::deadline(agent), |asked| asked.until);
-    let rule = suggested_rule(agent, one);
+    let suggested = suggested_rule(agent, one);
     let question = EventBody::PermissionRequested {
         id: id.clone(),
         call: one.call.id.clone(),
@@ -73,7 +102,7 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         title: one.title.clone(),
         detail: one.tool.preview(&one.input, &context),
         effect: one.effect,
-        rule: rule.rule.clone(),
+        rule: suggested.rule.clone(),
         until,
         reason: reason.clone(),
         digest: digest.clone(),
@@ -83,7 +112,7 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
     let id_text = id.to_string();
     let asked = Ask { id: id_text, digest, until, body: question, reason: WaitReason::Permission, words };
     inquire::put(agent, &asked).await?;
-    decide(agent, &id, until, &rule).await
+    Ok(Put::Stands(Question { id, until, suggested }))
 }
 
 /// What hooks answer in place of a person; none if they leave it to one.
@@ -106,17 +135,24 @@ async fn answered_by_hooks(
     Ok(is_permitted.then(|| Permitted::Yes("a hook answers for the user".into())))
 }
 
-async fn decide(
+/// What has come of a question that stands, without waiting; none if nothing has.
+pub(super) async fn heard(agent: &Agent, question: &Question) -> Result<Option<Heard>, Error> {
+    let answered = agent.world.store().answered(question.id.as_str()).await?;
+    let is_late = agent.world.now() >= question.until;
+    Ok(answered.map(Heard::Answer).or(is_late.then_some(Heard::Nothing)))
+}
+
+/// Settles a question by what came of it.
+pub(super) async fn conclude(
     agent: &mut Agent,
-    id: &PermissionId,
-    until: rooftree_protocol::Timestamp,
-    asked: &Suggested,
+    question: &Question,
+    heard: Heard,
 ) -> Result<Permitted, Error> {
-    let no = Answer::deny(None);
-    match inquire::wait(agent, id.as_str(), until).await? {
+    let (id, no) = (&question.id, Answer::deny(None));
+    match heard {
         Heard::Answer(answered) => {
             let answer = inquire::permission(&answered).cloned().unwrap_or(no);
-            let rules = remembered_rule(agent, &answer, asked, &answered.by);
+            let rules = remembered_rule(agent, &answer, &question.suggested, &answered.by);
             resolve(agent, id, answer.clone(), &answered.by, rules).await?;
             Ok(said(&answer, &answered.by))
         }
@@ -131,6 +167,27 @@ async fn decide(
             Ok(Permitted::Ended(end))
         }
     }
+}
+
+/// Takes a question back.
+pub(super) async fn withdraw(agent: &mut Agent, question: &Question) -> Result<(), Error> {
+    resolve(agent, &question.id, Answer::deny(None), "cancelled", Vec::new()).await
+}
+
+/// Takes back what was asked for a call that nobody makes any more.
+pub(super) async fn forget(agent: &mut Agent, asked: &Asked) -> Result<(), Error> {
+    let by = "interrupted".to_owned();
+    let (outcome, reason) = match PermissionId::parse(&asked.id) {
+        Ok(id) => {
+            let answer = Answer::deny(None);
+            (EventBody::PermissionResolved { id, answer, by }, WaitReason::Permission)
+        }
+        Err(_) => {
+            let (id, reply) = (QuestionId::akin_to(&asked.id), QuestionReply::Declined { because: None });
+            (EventBody::QuestionAnswered { id, reply, by }, WaitReason::Question)
+        }
+    };
+    inquire::settle(agent, &asked.id, outcome, Vec::new(), reason).await
 }
 
 fn said(answer: &Answer, by: &str) -> Permitted {
@@ -259,5 +316,6 @@ pub(super) fn written(policy: &Policy) -> PolicyNote {
         allow: rules(&policy.allow),
         ask: rules(&policy.ask),
         deny: rules(&policy.deny),
+        skills: policy.followed.iter().map(Followed::note).collect(),
     }
 }

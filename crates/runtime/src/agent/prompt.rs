@@ -24,6 +24,7 @@ pub(crate) fn system(world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
     let sections = Sections {
         definition: &kit.definition,
         tools: &kit.specs,
+        exposed: kit.exposed.as_ref(),
         definitions: &options.definitions,
         surroundings: &options.surroundings,
         memory,

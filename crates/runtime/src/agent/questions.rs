@@ -2,7 +2,6 @@
 
 use std::{future::pending, sync::Arc};
 
-use futures::future::BoxFuture;
 use rooftree_protocol::{
     CallId, EventBody, Question, QuestionId, QuestionReply, Response, Timestamp, event::WaitReason,
 };
@@ -134,12 +133,9 @@ pub(super) async fn withdraw(agent: &mut Agent, standing: Vec<Standing>) -> Resu
     Ok(())
 }
 
-/// Resolves when the time of the first question is up.
-pub(super) fn too_late(agent: &Agent, standing: &[Standing]) -> BoxFuture<'static, ()> {
-    match standing.iter().map(|one| one.until).min() {
-        Some(until) => inquire::patience(agent, until),
-        None => Box::pin(pending()),
-    }
+/// When the time of the first question is up.
+pub(super) fn until(standing: &[Standing]) -> Option<Timestamp> {
+    standing.iter().map(|one| one.until).min()
 }
 
 async fn settle(agent: &mut Agent, one: Standing, reply: QuestionReply, by: String) -> Result<(), Error> {

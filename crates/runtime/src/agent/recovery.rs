@@ -9,7 +9,10 @@ use super::{
     Agent,
     call::not_made,
     history::{INTERRUPTED, OpenCall},
+    inner,
     limits::End,
+    permission,
+    run_view::Asked,
     settle::settle,
 };
 use crate::Error;
@@ -64,6 +67,7 @@ pub(super) fn heed_left(agent: &mut Agent, left: Vec<CommandRow>) {
 /// Closes what a crash left open, so that the run can go on: calls that may not be made again
 /// get a result that says nobody knows. A question nobody answered stands.
 pub(super) async fn recover(agent: &mut Agent, attempts: u32) -> Result<(), Error> {
+    forget_inner(agent).await?;
     let Some(run) = agent.history.run() else { return Ok(()) };
     // Waiting for a person is not what ends processes.
     let waits = run.asked.iter().any(|asked| !asked.settled);
@@ -78,6 +82,19 @@ pub(super) async fn recover(agent: &mut Agent, attempts: u32) -> Result<(), Erro
     }
     if attempts > ATTEMPTS {
         give_up(agent, attempts).await?;
+    }
+    Ok(())
+}
+
+/// Calls from inside others are made by commands, which are gone: nobody makes them again, and nobody waits
+/// for what was asked about them.
+async fn forget_inner(agent: &mut Agent) -> Result<(), Error> {
+    inner::leave(agent, Outcome::Unknown, INTERRUPTED);
+    let Some(run) = agent.history.run() else { return Ok(()) };
+    let is_open = |asked: &&Asked| agent.history.open_calls().any(|open| open.call.id == asked.call);
+    let stale = run.asked.iter().filter(|asked| !asked.settled && !is_open(asked));
+    for asked in stale.cloned().collect::<Vec<_>>() {
+        permission::forget(agent, &asked).await?;
     }
     Ok(())
 }

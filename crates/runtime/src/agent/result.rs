@@ -46,6 +46,9 @@ pub(super) fn keep(
         files: output.files,
         diff: output.diff,
         task: output.task,
+        inside: one.inside.clone(),
+        input: None,
+        skill: output.skill,
     };
     let mut bodies = vec![EventBody::ToolCompleted(record)];
     bodies.extend(output.todos.map(|items| EventBody::TodoUpdated { items }));

@@ -1,18 +1,38 @@
 //! What may happen without asking, as it is now: settings, definition and mandate, the rules people made, the mode.
 
-use rooftree_protocol::{EventBody, PermissionMode, event::NoticeLevel};
+use rooftree_protocol::{
+    EventBody, PermissionMode,
+    event::{NoticeLevel, SkillNote},
+};
+use rooftree_tools::Followed;
 
-use super::Agent;
+use super::{Agent, history::ChangedMode};
 use crate::{Error, standing};
 
+/// What a policy was put together from, besides what never changes while an agent is awake.
+#[derive(Default, PartialEq)]
+pub(super) struct Basis {
+    /// The edition of the rules people made.
+    edition: u64,
+    /// The mode, if it was changed.
+    mode: Option<ChangedMode>,
+    /// Whether something from outside was read.
+    is_wary: bool,
+    /// The skill that is followed.
+    skill: Option<SkillNote>,
+}
+
 impl Agent {
-    /// Puts the policy together anew if people have made or taken away rules, or the mode was changed.
+    /// Puts the policy together anew if people have made or taken away rules, the mode was changed, or a skill
+    /// was loaded.
     pub(super) async fn renew_policy(&mut self) -> Result<(), Error> {
         let (mode, is_wary) = (self.history.mode(), self.is_wary());
-        let is_same = (self.policy_of.1, self.policy_of.2) == (mode, is_wary);
-        if is_same && self.world.standing.is_current(self.policy_of.0) {
+        let of = &self.policy_of;
+        let is_same = (of.mode, of.is_wary, of.skill.as_ref()) == (mode, is_wary, self.history.skill());
+        if is_same && self.world.standing.is_current(of.edition) {
             return Ok(());
         }
+        let skill = self.history.skill().cloned();
         let (edition, rules) = self.world.standing.read(&**self.world.store()).await?;
         let mut policy = self.world.policy(&self.kit.definition, self.mandate.as_deref());
         policy.mode = self.mode_now(policy.mode);
@@ -26,7 +46,8 @@ impl Agent {
             self.home = above.map_or_else(|| self.session.cwd.clone(), |above| above.cwd);
         }
         standing::add(&mut policy, &rules, &[root, self.session.id.clone()], &self.home);
-        (self.policy, self.policy_of) = (policy, (edition, mode, is_wary));
+        policy.followed.extend(skill.iter().filter(|skill| skill.narrows()).map(Followed::of));
+        (self.policy, self.policy_of) = (policy, Basis { edition, mode, is_wary, skill });
         Ok(())
     }
 
@@ -36,7 +57,7 @@ impl Agent {
     }
 
     fn tell_wariness(&mut self) {
-        if self.policy_of.2 {
+        if self.policy_of.is_wary {
             return;
         }
         let from = self.history.outside().unwrap_or_default();

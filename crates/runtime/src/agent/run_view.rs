@@ -3,8 +3,8 @@
 use std::{collections::VecDeque, path::PathBuf};
 
 use rooftree_protocol::{
-    Answer, Mandate, MessageId, Outcome, RunId, Timestamp, ToolCall, Usage,
-    event::{Denial, HookNote, ReplyRecord, RunMode, StopReason, ToolRecord},
+    Answer, CallId, Mandate, MessageId, Outcome, RunId, Timestamp, ToolCall, Usage,
+    event::{Denial, HookNote, ReplyRecord, RunMode, SkillNote, StopReason, ToolRecord},
     tool_call::{FileAction, FileNote},
 };
 
@@ -18,6 +18,8 @@ const EXPLORED: usize = 200;
 pub struct Asked {
     /// Its name.
     pub id: String,
+    /// The call it is about.
+    pub call: CallId,
     /// Names exactly what was asked.
     pub digest: String,
     /// When it is too late for an answer.
@@ -79,6 +81,8 @@ pub struct RunView {
     pub asked: Vec<Asked>,
     /// How often a hook has kept it from ending.
     pub put_off: u32,
+    /// The skill that was loaded last.
+    pub skill: Option<SkillNote>,
     /// Why a hook refused its message, if one did.
     pub refused: Option<String>,
     /// At which points hooks said something with an effect, and about what.
@@ -113,6 +117,7 @@ impl RunView {
             waiting_until: None,
             asked: Vec::new(),
             put_off: 0,
+            skill: None,
             refused: None,
             heard: Vec::new(),
             last_calls: Vec::new(),
@@ -179,6 +184,9 @@ impl RunView {
             self.denials.push(Denial { call, tool, title, reason });
         }
         self.note_step(record);
+        if record.skill.is_some() {
+            self.skill.clone_from(&record.skill);
+        }
         for note in record.files.iter().filter(|note| note.action != FileAction::Read) {
             match self.files.iter_mut().find(|known| known.path == note.path) {
                 Some(known) => {

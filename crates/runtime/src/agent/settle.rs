@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    EventBody, Lane, Mandate, Message, MessageId, Origin, Part, RunId, RunStatus, ToolCall, event::RunEnd,
+    EventBody, Lane, Mandate, Message, MessageId, Origin, Outcome, Part, RunId, RunStatus, ToolCall,
+    event::RunEnd,
 };
 use rooftree_store::{Post, failpoint};
 
-use super::{Agent, call::leave, hook_points, journal::Commit, limits, limits::End, take::shortened, task};
+use super::{
+    Agent, call::leave, hook_points, inner, journal::Commit, limits, limits::End, take::shortened, task,
+};
 use crate::{Error, world::Errand};
 
 /// Settles the open run. Returns once that is on disk: only then does the answer leave.
@@ -17,6 +20,7 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
     // Every call has a result, also those the run ended without making.
     let open: Vec<ToolCall> = agent.history.open_calls().map(|open| open.call.clone()).collect();
     leave(agent, open, "[cancelled] the run ended before this call was made");
+    inner::leave(agent, Outcome::Cancelled, "[cancelled] the run ended");
     let copy = task::changes(agent.mandate.as_deref()).await;
     let Some(run) = agent.history.run() else { return Ok(()) };
     failpoint::reach_at("run.settling", agent.depth());

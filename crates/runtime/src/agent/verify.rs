@@ -101,6 +101,7 @@ fn context(agent: &Agent, cancel: CancellationToken) -> ToolContext {
         reach: Reach::default(),
         cancel,
         caller: None,
+        way_back: None,
         views: agent.views.clone(),
         todos: agent.history.todos(),
         // It is the user's, not the agent's.

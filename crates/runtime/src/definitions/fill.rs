@@ -6,6 +6,7 @@ mod tools;
 mod values;
 
 use rooftree_protocol::{AgentDefinition, Dialect, Effort, Scope, definition::Exposure};
+use rooftree_tools::toolset::is_named;
 use serde_json::Value as Json;
 
 use super::{
@@ -40,6 +41,7 @@ pub(super) fn fill(draft: &Draft, base: Option<&AgentDefinition>, knowledge: &Kn
         thinking: Thinking::default(),
         place: draft.place.clone(),
         has_tools: false,
+        exposure_at: None,
         is_disabled: false,
     };
     for entry in &draft.fields {
@@ -64,6 +66,7 @@ struct Filling<'a> {
     /// What complaints begin with where a file holds many definitions.
     place: String,
     has_tools: bool,
+    exposure_at: Option<Place>,
     is_disabled: bool,
 }
 
@@ -162,11 +165,18 @@ impl Filling<'_> {
         self.definition.hooks = Some(written);
     }
 
-    /// Tools reach an agent as tools alone so far.
     fn exposure(&mut self, entry: &Entry) {
         self.definition.exposure = self.typed(entry).unwrap_or_default();
-        if self.definition.exposure != Exposure::Tools {
-            self.not_yet(entry);
+        self.exposure_at = Some(entry.at);
+    }
+
+    /// Whoever has no Bash has no command line to use skills with.
+    fn check_exposure(&mut self) {
+        let AgentDefinition { exposure, tools, .. } = &self.definition;
+        if *exposure != Exposure::Tools && !is_named(tools, "Bash") {
+            let what =
+                self.placed("`exposure` has no effect: the agent has no Bash to use skills with".into());
+            self.complaints.warning("W0126", self.exposure_at, what, "give it Bash, or leave exposure out");
         }
     }
 
@@ -240,6 +250,8 @@ impl Filling<'_> {
                 .map(|name| format!("{}*", rooftree_tools::mcp::beginning(name)));
             definition.tools = Scope::only(READ_ONLY.map(str::to_owned).into_iter().chain(own));
         }
+        self.check_exposure();
+        let definition = &self.definition;
         if definition.prompt.is_empty() && definition.description.is_empty() {
             let what = self.placed("it has neither a prompt nor a description".into());
             self.complaints.error("E0316", None, what, "write what the agent is to do below the frontmatter");

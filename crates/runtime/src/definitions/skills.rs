@@ -1,9 +1,11 @@
 //! Skills: directories with a `SKILL.md`. Name and description are listed, the body is loaded on demand.
 
+mod filled;
+
 use std::path::{Path, PathBuf};
 
-use rooftree_protocol::{Level, Scope};
-use rooftree_tools::toolset::is_named;
+use rooftree_protocol::{Level, Scope, event::SkillNote};
+use rooftree_tools::{Rule, Toolset, toolset::is_named};
 
 use super::{
     files::{entries, read_bounded},
@@ -26,9 +28,11 @@ pub struct Skill {
     pub description: String,
     /// Its directory, with whatever files it brings.
     pub directory: PathBuf,
-    /// The only tools it wants used, if it says so.
+    /// The only calls it wants made, as rules, if it says so.
     pub allowed_tools: Option<Vec<String>>,
-    /// Whether models are told about it.
+    /// Calls it wants not to be made, as rules.
+    pub disallowed_tools: Vec<String>,
+    /// Whether models are told about it and may load it.
     pub is_listed: bool,
     /// Who wrote it.
     pub level: Level,
@@ -64,14 +68,12 @@ fn skill(directory: &Path, level: Level) -> Result<Skill, String> {
         Some(when) => format!("{said} {when}"),
         None => said,
     };
-    let allowed = text_of(&front, "allowed-tools")
-        .or_else(|| super::rules::words(&front, "allowed-tools").map(|words| words.join(" ")));
     Ok(Skill {
         name,
         description: description.split_whitespace().collect::<Vec<_>>().join(" "),
         directory: directory.to_owned(),
-        allowed_tools: allowed
-            .map(|text| text.split([' ', ',']).filter(|word| !word.is_empty()).map(str::to_owned).collect()),
+        allowed_tools: rules_of(&front, "allowed-tools"),
+        disallowed_tools: rules_of(&front, "disallowed-tools").unwrap_or_default(),
         is_listed: text_of(&front, "disable-model-invocation").as_deref() != Some("true"),
         level,
     })
@@ -82,7 +84,38 @@ fn text_of(front: &Node, key: &str) -> Option<String> {
     entry.node.text().map(|text| text.trim().to_owned())
 }
 
+/// Rules between blanks or commas, or in a list. What is between parentheses belongs together.
+fn rules_of(front: &Node, key: &str) -> Option<Vec<String>> {
+    let listed = || super::rules::words(front, key).map(|words| words.join(" "));
+    let text = text_of(front, key).or_else(listed)?;
+    let mut depth = 0_u32;
+    let is_between = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && (c.is_whitespace() || c == ',')
+    };
+    Some(text.split(is_between).filter(|word| !word.is_empty()).map(str::to_owned).collect())
+}
+
 impl Skill {
+    /// What an agent that follows it may do at most. Tools are named as they are here; a rule about a tool
+    /// nobody knows stays as it is, and names nothing.
+    pub fn note(&self, tools: &Toolset) -> SkillNote {
+        let resolved = |rule: &String| {
+            let read = Rule::parse(rule).ok().and_then(|rule| rule.resolved(tools).ok());
+            read.map_or_else(|| rule.clone(), |rule| rule.to_string())
+        };
+        let all = |rules: &[String]| rules.iter().map(resolved).collect();
+        SkillNote {
+            name: self.name.clone(),
+            allow: self.allowed_tools.as_deref().map(all),
+            deny: all(&self.disallowed_tools),
+        }
+    }
+
     /// The description, short enough for a list.
     pub fn short(&self) -> String {
         let short: String = self.description.chars().take(LISTED).collect();
@@ -105,14 +138,7 @@ impl Skill {
     pub fn body(&self, arguments: &str) -> Option<String> {
         let text = read_bounded(&self.directory.join("SKILL.md"), LONGEST)?;
         let directory = self.directory.display().to_string();
-        let body = split(&text).body.trim().replace("${CLAUDE_SKILL_DIR}", &directory);
-        let has_place = body.contains("$ARGUMENTS");
-        let body = body.replace("$ARGUMENTS", arguments);
-        Some(if has_place || arguments.is_empty() {
-            body
-        } else {
-            format!("{body}\n\nArguments: {arguments}")
-        })
+        Some(filled::filled(split(&text).body.trim(), arguments, &directory))
     }
 }
 

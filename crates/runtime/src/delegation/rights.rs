@@ -1,7 +1,7 @@
 //! What one agent may have another do: computed by narrowing and by nothing else.
 
 use rooftree_protocol::{AgentDefinition, CallId, Confinement, Level, Mandate, ParentCall, event::RunMode};
-use rooftree_tools::{Policy, Toolset, mcp::PREFIX, toolset::is_listed};
+use rooftree_tools::{Followed, Policy, Toolset, mcp::PREFIX, toolset::is_listed};
 
 use crate::{caller::Caller, kit::asks_for, remote};
 
@@ -35,6 +35,7 @@ pub(super) fn at_most(
         allow: rules(policy, |policy| &policy.allow),
         ask: rules(policy, |policy| &policy.ask),
         deny: rules(policy, |policy| &policy.deny),
+        skills: policy.followed.iter().map(Followed::note).collect(),
         sandbox: Some(confinement(caller, own_rights)),
         model: None,
         max_turns: None,

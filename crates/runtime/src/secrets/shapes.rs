@@ -114,6 +114,8 @@ pub(super) const SHAPES: &[Shape] = &[
     token("figma token", &["figd_"], Dashed, 36..60),
     token("linear key", &["lin_api_", "lin_oauth_"], Alnum, 36..70),
     token("notion token", &["secret_", "ntn_"], Alnum, 40..60),
+    // Our own.
+    token("rooftree call token", &["rtcall_"], Hex, 32..33),
     // Messages and mail.
     token(
         "slack token",

@@ -35,11 +35,16 @@ pub(super) async fn start(
         let proxy = Proxy::new(hosts, guard.clone(), refused.clone());
         sandbox.gate = Some(proxy.gate().map_err(unreachable)?);
     }
+    let mut environment = environment();
+    if let Some(way_back) = &context.way_back {
+        environment = way_back.told(environment);
+        sandbox.iter_mut().for_each(|sandbox| way_back.open(sandbox, &context.cwd));
+    }
     let mut request = Spawn {
         program: "bash".into(),
         args: vec!["-c".into(), "--".into(), command.into()],
         cwd: context.cwd.to_path_buf(),
-        environment: environment(),
+        environment,
         input: Input::Nothing,
         sandbox: sandbox.map(Into::into),
     };

@@ -11,6 +11,8 @@ use super::{Verdict, wording};
 pub enum Layer {
     /// Rules that refuse.
     Deny,
+    /// Skills that are followed, which leave calls out.
+    Skill,
     /// Plan mode, which changes nothing.
     Plan,
     /// Rules that have a person asked.
@@ -69,6 +71,7 @@ impl Derivation {
         let (mode, effect) = (wording::name_of(self.mode), wording::words_for(self.effect));
         match step.layer {
             Layer::Deny => format!("deny rules ({})", step.rules),
+            Layer::Skill => format!("skills that are followed ({} rules)", step.rules),
             Layer::Plan => "plan mode".to_owned(),
             Layer::Ask => format!("ask rules ({})", step.rules),
             Layer::Grants => format!("path and network grants ({})", step.rules),
@@ -84,6 +87,7 @@ impl Derivation {
             (Some((Some(part), why)), _) => format!("do not cover `{part}`: {why}"),
             (Some((None, why)), _) => format!("do not cover it: {why}"),
             (None, false) => match step.layer {
+                Layer::Skill => "have nothing against it".to_owned(),
                 Layer::Plan => "not on, or it only looks".to_owned(),
                 Layer::Mode => "does not allow it".to_owned(),
                 _ => "none matches".to_owned(),

@@ -78,6 +78,21 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Whether rules of these subjects name each command of it that does more than look, and it writes no
+    /// file. What else can be said against it is for others to say.
+    pub fn is_named_by(&self, specs: &[&str]) -> bool {
+        let is_named = |call: &Call| {
+            let inner = shell::innermost(call);
+            shell::looks(call) || specs.iter().any(|spec| names(spec, call, &inner, 1))
+        };
+        let is_each_named = |deeds: &Deeds| {
+            deeds.doubts.is_empty()
+                && deeds.calls.iter().all(is_named)
+                && deeds.files.iter().all(Access::is_harmless)
+        };
+        specs.iter().any(|spec| self.is_spelled_by(spec)) || self.deeds.as_ref().is_ok_and(is_each_named)
+    }
+
     /// The part of it that a rule may mean, if there is one.
     pub fn meant_by(&self, spec: &str) -> Option<String> {
         if self.is_spelled_by(spec) {

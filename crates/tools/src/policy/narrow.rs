@@ -14,6 +14,7 @@ impl Policy {
             allow: self.allow.iter().filter(both).cloned().collect(),
             ask: union(&self.ask, &other.ask),
             deny: union(&self.deny, &other.deny),
+            followed: union(&self.followed, &other.followed),
         }
     }
 }
@@ -29,8 +30,8 @@ impl Verdict {
     }
 }
 
-fn union(one: &[Rule], other: &[Rule]) -> Vec<Rule> {
+fn union<T: Clone + PartialEq>(one: &[T], other: &[T]) -> Vec<T> {
     let mut all = one.to_vec();
-    all.extend(other.iter().filter(|rule| !one.contains(rule)).cloned());
+    all.extend(other.iter().filter(|more| !one.contains(more)).cloned());
     all
 }

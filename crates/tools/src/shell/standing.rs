@@ -87,6 +87,11 @@ fn by_name(call: &Call, name: &str) -> Standing {
         Knowledge::Sed => sed::standing(call),
         Knowledge::Tar => programs::tar(&options),
         Knowledge::Runner(runner) => runners::standing(call, runner),
+        // What it asks the agent to do is judged by itself when it asks.
+        Knowledge::Own if call.arguments().first().and_then(Word::literal).as_deref() == Some("call") => {
+            Standing::Looks
+        }
+        Knowledge::Own => ACTS,
     }
 }
 

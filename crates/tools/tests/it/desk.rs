@@ -143,6 +143,7 @@ fn context(cwd: &Path, told: Arc<Mutex<String>>) -> ToolContext {
         sandbox: None,
         progress: Arc::new(move |text| told.lock().unwrap().push_str(text)),
         caller: None,
+        way_back: None,
         ask: rooftree_tools::tool::nobody(),
         blobs: Arc::new(|id| {
             let bytes =

@@ -2,7 +2,12 @@
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{AgentDefinition, Problem};
-use rooftree_runtime::{Sections, definitions::written, memory, skill_tools};
+use rooftree_runtime::{
+    Sections,
+    definitions::written,
+    exposure::{self, Exposed},
+    memory, skill_tools,
+};
 use serde_json::json;
 
 use super::{Here, effective, mode, source};
@@ -61,12 +66,15 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
 fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) -> String {
     let household = &here.household;
     let tools = skill_tools::needed(&effective::tools(), &household.surroundings);
-    let specs = tools.scoped(&definition.tools).capable(&definition.capabilities).specs();
+    let tools = rooftree_runtime::effective::tools(&tools, definition);
+    let exposed = Exposed::of(&tools, definition.exposure, &environment.calls());
+    let specs = exposure::functions(&tools, definition.source.dialect, exposed.as_ref());
     let bytes = definition.limits.memory_bytes;
     let memory = memory::excerpt(definition, &environment.memory(), &environment.cwd, bytes);
     let sections = Sections {
         definition,
         tools: &specs,
+        exposed: exposed.as_ref(),
         definitions: &household.definitions,
         surroundings: &household.surroundings,
         memory,

@@ -37,7 +37,7 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
     let mut bodies = Vec::new();
     bodies.extend(run.asked.iter().filter(|asked| !asked.settled).filter_map(|asked| withdrawn(&asked.id)));
     let mut calls = run.calls;
-    for open in history.open_calls() {
+    for open in history.open_calls().chain(history.inner_calls()) {
         let (outcome, words) = match open.intent {
             Some(_) => (Outcome::Unknown, "unknown: interrupted"),
             None => (Outcome::Cancelled, "[cancelled]"),
@@ -50,6 +50,9 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
             content: vec![Part::text(words)],
             duration_ms: 0,
             full: None,
+            inside: open.inside.clone(),
+            input: None,
+            skill: None,
             files: Vec::new(),
             diff: None,
             task: None,

@@ -7,7 +7,7 @@ pub mod markdown;
 pub mod page;
 
 use rooftree_protocol::{
-    Event, EventBody, ForkPoint, Message, Origin, Outcome, Part, RunStatus, Timestamp,
+    CallId, Event, EventBody, ForkPoint, Message, Origin, Outcome, Part, RunStatus, Timestamp,
     event::{NoticeLevel, ReplyRecord, RunEnd, ToolRecord},
     message::text_of,
 };
@@ -60,6 +60,9 @@ pub struct Call {
     pub text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// The call it was made from inside of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inside: Option<CallId>,
 }
 
 /// The whole conversation.
@@ -119,6 +122,7 @@ fn call_of(record: &ToolRecord) -> Call {
         duration_ms: record.duration_ms,
         text: text_of(&record.content),
         diff: record.diff.clone(),
+        inside: record.inside.clone(),
     }
 }
 

@@ -5,7 +5,7 @@ use rooftree_protocol::{
     event::{PolicyNote, ReplyPart, ToolRecord},
 };
 use rooftree_runtime::History;
-use rooftree_tools::{Policy, Rule};
+use rooftree_tools::{Followed, Policy, Rule};
 
 /// One call, as far as it went.
 #[derive(Debug)]
@@ -41,6 +41,7 @@ impl Past {
             allow: rules(&note.allow),
             ask: rules(&note.ask),
             deny: rules(&note.deny),
+            followed: note.skills.iter().map(Followed::of).collect(),
         })
     }
 
@@ -91,6 +92,7 @@ impl Holding {
         if self.history.outside().is_some() && note.mode == PermissionMode::Auto {
             note.mode = PermissionMode::AcceptEdits;
         }
+        note.skills.extend(self.history.skill().filter(|skill| skill.narrows()).cloned());
         for (decision, rule) in &self.made {
             let list = if *decision == PermissionDecision::Allow { &mut note.allow } else { &mut note.deny };
             if !list.contains(rule) {
@@ -121,7 +123,11 @@ fn take(event: &Event, calls: &mut Vec<Past>, holding: &mut Holding) {
             });
             calls.extend(made);
         }
-        EventBody::ToolStarted { call, tool, permitted, .. } => {
+        EventBody::ToolStarted { call, tool, permitted, input, inside, .. } => {
+            if inside.is_some() && calls.iter().all(|past| past.call.id != *call) {
+                let call = ToolCall { id: call.clone(), tool: tool.clone(), input: input.clone() };
+                calls.push(past(event, &call, holding));
+            }
             if let Some(past) = calls.iter_mut().rev().find(|past| past.call.id == *call) {
                 (past.name, past.permitted) = (Some(tool.clone()), Some(permitted.clone()));
             }
@@ -145,6 +151,10 @@ fn take(event: &Event, calls: &mut Vec<Past>, holding: &mut Holding) {
             }
         }
         EventBody::ToolCompleted(record) => {
+            if let (Some(input), Some(_)) = (&record.input, &record.inside) {
+                let (id, tool) = (record.call.clone(), record.tool.clone());
+                calls.push(past(event, &ToolCall { id, tool, input: input.clone() }, holding));
+            }
             if let Some(past) = calls.iter_mut().rev().find(|past| past.call.id == record.call) {
                 past.name.get_or_insert_with(|| record.tool.clone());
                 past.record = Some(record.clone());

@@ -92,15 +92,21 @@ impl Watched {
     /// Reads until an event of this type comes.
     #[track_caller]
     pub fn until(&mut self, wanted: &str) -> Value {
+        self.until_any(&[wanted])
+    }
+
+    /// Reads until an event of one of these types comes.
+    #[track_caller]
+    pub fn until_any(&mut self, wanted: &[&str]) -> Value {
         let mut line = String::new();
         while self.lines.read_line(&mut line).unwrap() > 0 {
             let event: Value = serde_json::from_str(&line).unwrap();
-            if event["type"] == wanted {
+            if wanted.iter().any(|wanted| event["type"] == *wanted) {
                 return event;
             }
             line.clear();
         }
-        panic!("no {wanted} came");
+        panic!("no {wanted:?} came");
     }
 
     pub fn say(&mut self, line: &str) {

@@ -263,6 +263,9 @@ impl<'a> Writer<'a> {
             files: Vec::new(),
             diff: None,
             task: None,
+            inside: None,
+            input: None,
+            skill: None,
         }));
     }
 

@@ -11,6 +11,7 @@ use rooftree_tools::toolset::is_named;
 use crate::{
     Definitions,
     definitions::{Rule, Skill, Surroundings, skills_in_scope},
+    exposure::Exposed,
 };
 
 /// Bytes that rules may take.
@@ -33,6 +34,8 @@ pub struct Sections<'a> {
     pub definition: &'a AgentDefinition,
     /// The tools its model is told of.
     pub tools: &'a [ToolSpec],
+    /// The tools it calls by commands.
+    pub exposed: Option<&'a Exposed>,
     /// The agents there are.
     pub definitions: &'a Definitions,
     /// Rules, skills and instructions.
@@ -51,6 +54,7 @@ impl Sections<'_> {
             self.examples(),
             self.rules(),
             self.skills(),
+            self.exposed.map(commands),
             self.agents(),
             self.has("TodoWrite").then(|| TODO.to_owned()),
             self.instructions(),
@@ -63,6 +67,7 @@ impl Sections<'_> {
 
     fn has(&self, tool: &str) -> bool {
         self.tools.iter().any(|spec| spec.name == tool)
+            || self.exposed.is_some_and(|exposed| exposed.has(tool))
     }
 
     /// An agent without a prompt is what its description says.
@@ -167,6 +172,26 @@ impl Sections<'_> {
         let platform = std::env::consts::OS;
         format!("# Environment\n\nWorking directory: {}\nPlatform: {platform}", self.cwd.display())
     }
+}
+
+/// The tools that are called by commands.
+fn commands(exposed: &Exposed) -> String {
+    let mut text = "## Command line skills\n\n\
+        Tools that you use with commands, by the Bash tool and in scripts that it runs. Read the SKILL.md of one \
+        before you use it for the first time.\n"
+        .to_owned();
+    for group in exposed.groups() {
+        let names: Vec<&str> = group.tools.iter().map(|spec| spec.name.as_str()).take(LISTED).collect();
+        let _ = write!(
+            text,
+            "\n- {}: {}\n  SKILL.md: {}\n  Command line: rooftree call TOOL [--ARGUMENT VALUE …], TOOL being one of {}",
+            group.name,
+            group.about,
+            exposed.page(group).display(),
+            names.join(", ")
+        );
+    }
+    text
 }
 
 /// The agents one may ask: neither hidden nor only for people, within its scope, not itself and not

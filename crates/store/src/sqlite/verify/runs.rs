@@ -16,6 +16,17 @@ pub(super) struct Runs {
 #[derive(Deserialize)]
 struct Ended {
     call: CallId,
+    /// The call it was made from inside of.
+    #[serde(default)]
+    inside: Option<CallId>,
+}
+
+/// What of an intent counts here.
+#[derive(Deserialize)]
+struct Begun {
+    call: CallId,
+    #[serde(default)]
+    inside: Option<CallId>,
 }
 
 /// An invariant and what is wrong with it.
@@ -32,6 +43,7 @@ impl Runs {
             "run.started" => self.started(run).into_iter().collect(),
             "run.completed" => self.completed(run.as_deref()),
             "message.completed" => self.outside(run).into_iter().chain(self.replied(data)).collect(),
+            "tool.started" => self.outside(run).into_iter().chain(self.begun(data)).collect(),
             "tool.completed" => self.outside(run).into_iter().chain(self.answered(data)).collect(),
             _ => self.outside(run).into_iter().collect(),
         }
@@ -78,12 +90,23 @@ impl Runs {
         None
     }
 
+    /// A call from inside another one is in no reply: its intent is what asks for its result.
+    fn begun(&mut self, data: &str) -> Option<Finding> {
+        let Ok(Begun { call, inside: Some(_) }) = serde_json::from_str(data) else { return None };
+        let is_known = self.calls.insert(call.clone(), 0).is_some();
+        is_known.then(|| ("I6", format!("{call} is made twice")))
+    }
+
     fn answered(&mut self, data: &str) -> Option<Finding> {
-        let Ok(Ended { call }) = serde_json::from_str(data) else {
+        let Ok(Ended { call, inside }) = serde_json::from_str(data) else {
             return Some(("I6", "is a result that cannot be read".into()));
         };
         match self.calls.get_mut(&call) {
             Some(results) => *results += 1,
+            // One that was refused has no intent.
+            None if inside.is_some() => {
+                self.calls.insert(call, 1);
+            }
             // A fork also answers the calls that were open where it branched off.
             None if self.is_fork => {
                 self.calls.insert(call, 1);

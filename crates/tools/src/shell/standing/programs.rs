@@ -24,6 +24,8 @@ pub(super) enum Knowledge {
     Tar,
     /// It runs what the project says, by sub-command.
     Runner(&'static str),
+    /// This program.
+    Own,
     /// Nobody has said anything about it.
     Unknown,
 }
@@ -92,6 +94,7 @@ pub(super) fn knowledge(name: &str) -> Knowledge {
         "npm" | "pnpm" | "yarn" => Knowledge::Runner("npm"),
         "cargo" => Knowledge::Runner("cargo"),
         "go" => Knowledge::Runner("go"),
+        "rooftree" => Knowledge::Own,
         _ if is_in(BUILTINS, name) => Knowledge::Builtin,
         _ if is_in(LOOKING, name) => looks(&[]),
         _ if can_run(name) => Knowledge::Runs,

@@ -19,6 +19,7 @@ fn policy(imported: Imported) -> Policy {
         allow: imported.allow,
         ask: imported.ask,
         deny: imported.deny,
+        ..Policy::default()
     }
 }
 

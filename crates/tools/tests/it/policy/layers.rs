@@ -96,6 +96,7 @@ fn deny_beats_ask_beats_allow_beats_mode() {
         allow: all.clone(),
         ask: if ask { all.clone() } else { vec![] },
         deny: if deny { all.clone() } else { vec![] },
+        ..Policy::default()
     };
     for mode in [PermissionMode::Ask, PermissionMode::Auto, PermissionMode::Bypass] {
         for (deny, ask, freedom) in [(true, true, 0), (true, false, 0), (false, true, 1), (false, false, 2)] {

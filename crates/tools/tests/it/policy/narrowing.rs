@@ -75,7 +75,13 @@ fn mode() -> impl Strategy<Value = PermissionMode> {
 }
 
 fn policy() -> impl Strategy<Value = Policy> {
-    (mode(), rules(), rules(), rules()).prop_map(|(mode, allow, ask, deny)| Policy { mode, allow, ask, deny })
+    (mode(), rules(), rules(), rules()).prop_map(|(mode, allow, ask, deny)| Policy {
+        mode,
+        allow,
+        ask,
+        deny,
+        ..Policy::default()
+    })
 }
 
 fn effect() -> impl Strategy<Value = Effect> {

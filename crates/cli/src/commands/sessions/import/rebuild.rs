@@ -96,10 +96,23 @@ impl Rebuild {
                     }
                 }
             }
+            EventBody::ToolStarted { call, inside: Some(_), .. } => return self.begin(call.clone()),
+            // A call from inside another one that was refused has no intent.
+            EventBody::ToolCompleted(record)
+                if record.inside.is_some() && !self.calls.contains_key(&record.call) =>
+            {
+                self.calls.insert(record.call.clone(), Answered::Yes);
+            }
             EventBody::ToolCompleted(record) => return self.answer(record.call.clone()),
             _ => {}
         }
         Ok(())
+    }
+
+    /// A call from inside another one is in no reply.
+    fn begin(&mut self, call: CallId) -> Result<(), &'static str> {
+        let is_known = self.calls.insert(call, Answered::No).is_some();
+        if is_known { Err("a tool call has the id of another one") } else { Ok(()) }
     }
 
     fn answer(&mut self, call: CallId) -> Result<(), &'static str> {

@@ -1,0 +1,181 @@
+//! Tools that reach an agent as skills with a command line: which ones, in what groups, told how.
+//!
+//! A group has a `SKILL.md` that is made from what its tools say about themselves. The files lie in a directory that
+//! is named by what is in them, so a prompt that names them stays the same for as long as they do.
+
+mod flags;
+mod page;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use rooftree_protocol::{Dialect, ToolSpec, definition::Exposure};
+use rooftree_tools::{Tool, Toolset, mcp::PREFIX};
+use sha2::{Digest, Sha256};
+
+pub use flags::Flag;
+pub(crate) use flags::input;
+
+/// Tools that stay functions: to work on files, to run commands, to plan, to talk with people, to use skills.
+const FUNCTIONS: [&str; 20] = [
+    "Read",
+    "Write",
+    "Edit",
+    "ApplyDiff",
+    "Delete",
+    "NotebookEdit",
+    "List",
+    "Glob",
+    "Grep",
+    "Bash",
+    "BashOutput",
+    "TaskStop",
+    "TodoWrite",
+    "Skill",
+    "ListSkills",
+    "AskUser",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "RequestPermission",
+    "GrantPermission",
+];
+
+/// Families of our own: name, what they are for, tools.
+const FAMILIES: [(&str, &str, &[&str]); 4] = [
+    ("web", "Fetch pages and search the web.", &["WebFetch", "WebSearch"]),
+    (
+        "agents",
+        "Ask other agents, wait for them, send them messages, take over what they changed.",
+        &[
+            "Task",
+            "TaskOutput",
+            "TaskList",
+            "ListAgents",
+            "SendMessage",
+            "ApplyWorkspace",
+            "DiscardWorkspace",
+        ],
+    ),
+    ("memory", "Remember things from session to session.", &["MemoryRead", "MemoryWrite", "MemorySearch"]),
+    ("code-search", "Find code by what it is about.", &["SemanticSearch"]),
+];
+
+/// Where the way back from commands is kept, and which program goes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Descriptions and sockets are below it.
+    pub directory: PathBuf,
+    /// The program whose `call` asks for a tool; `rooftree` of the PATH if absent.
+    pub program: Option<PathBuf>,
+}
+
+/// Tools of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// The skill's name.
+    pub name: String,
+    /// What it is for.
+    pub about: String,
+    /// Its tools.
+    pub tools: Vec<ToolSpec>,
+}
+
+/// The tools an agent has as skills.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exposed {
+    groups: Vec<Group>,
+    directory: PathBuf,
+    /// Whether its tools are functions too.
+    is_mixed: bool,
+}
+
+impl Exposed {
+    /// Those of a toolset, if there are any; without Bash there is nobody who could call them.
+    pub fn of(tools: &Toolset, exposure: Exposure, place: &Place) -> Option<Self> {
+        if exposure == Exposure::Tools || !tools.names().contains(&"Bash") {
+            return None;
+        }
+        let mut groups: Vec<Group> = Vec::new();
+        for tool in tools.iter().filter(|tool| !is_function(tool.as_ref())) {
+            let (name, about) = group_of(&tool.spec().name);
+            let spec = tool.spec().clone();
+            match groups.iter_mut().find(|group| group.name == name) {
+                Some(group) => group.tools.push(spec),
+                None => groups.push(Group { name, about, tools: vec![spec] }),
+            }
+        }
+        let mut digest = Sha256::new();
+        groups.iter().for_each(|group| digest.update(page::written(group)));
+        let name: String = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let directory = place.directory.join(format!("skills-{name}"));
+        let is_mixed = exposure == Exposure::Mixed;
+        (!groups.is_empty()).then_some(Self { groups, directory, is_mixed })
+    }
+
+    /// Its groups.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// Where the descriptions are.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The description of a group.
+    pub fn page(&self, group: &Group) -> PathBuf {
+        self.directory.join(&group.name).join("SKILL.md")
+    }
+
+    /// Whether a tool is one of them.
+    pub fn has(&self, tool: &str) -> bool {
+        self.groups.iter().flat_map(|group| &group.tools).any(|spec| spec.name == tool)
+    }
+
+    /// Writes the descriptions, unless they are there.
+    pub(crate) fn write(&self) -> io::Result<()> {
+        for group in &self.groups {
+            let (file, text) = (self.page(group), page::written(group));
+            if fs::read_to_string(&file).is_ok_and(|there| there == text) {
+                continue;
+            }
+            fs::create_dir_all(self.directory.join(&group.name))?;
+            // Whoever reads it meanwhile reads all of it.
+            let new = file.with_extension(format!("{}.new", std::process::id()));
+            fs::write(&new, text)?;
+            fs::rename(&new, &file)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a model is told as functions: all but those that are skills alone.
+pub fn functions(tools: &Toolset, dialect: Dialect, exposed: Option<&Exposed>) -> Vec<ToolSpec> {
+    let is_told =
+        |tool: &dyn Tool| exposed.is_none_or(|exposed| exposed.is_mixed || !exposed.has(&tool.spec().name));
+    let told = tools.iter().filter(|tool| is_told(tool.as_ref()));
+    told.map(|tool| tool.spec_in(dialect).unwrap_or_else(|| tool.spec().clone())).collect()
+}
+
+fn is_function(tool: &dyn Tool) -> bool {
+    FUNCTIONS.contains(&tool.spec().name.as_str())
+}
+
+/// The group of a tool: its server, its family, or that of the program around us.
+fn group_of(tool: &str) -> (String, String) {
+    if let Some((server, _)) = tool.strip_prefix(PREFIX).and_then(|rest| rest.split_once("__")) {
+        return (format!("mcp-{}", plain(server)), format!("Tools of the server {server}."));
+    }
+    let family = FAMILIES.iter().find(|(_, _, tools)| tools.contains(&tool));
+    let (name, about) = family
+        .map_or(("program", "Tools of the program this agent works in."), |(name, about, _)| (*name, *about));
+    (name.to_owned(), about.to_owned())
+}
+
+/// A name as skills and directories have them.
+fn plain(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    name.chars().map(letter).collect()
+}

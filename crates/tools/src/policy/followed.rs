@@ -1,0 +1,74 @@
+//! What a skill leaves of an agent's rights while it is followed. It refuses, and never allows anything.
+
+use rooftree_protocol::event::SkillNote;
+
+use super::{Walk, line::Line, rule::Care, rule::Rule};
+
+/// Loading another skill is the way out of one, so nothing takes it away.
+const WAY_OUT: [&str; 2] = ["Skill", "ListSkills"];
+
+/// Reading, planning and stopping what runs remain possible, whatever a list of allowed calls leaves out.
+const ALWAYS: [&str; 9] =
+    ["Read", "List", "Glob", "Grep", "SemanticSearch", "TodoWrite", "BashOutput", "TaskStop", "ExitPlanMode"];
+
+/// A skill that is followed, and the calls it wants made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// Its name.
+    pub skill: String,
+    /// The only calls to be made; all if absent.
+    pub allow: Option<Vec<Rule>>,
+    /// Calls not to be made.
+    pub deny: Vec<Rule>,
+}
+
+impl Followed {
+    /// As the journal tells it. A rule that cannot be read names nothing: then less is possible, not more.
+    pub fn of(note: &SkillNote) -> Self {
+        let rules = |rules: &[String]| rules.iter().filter_map(|rule| Rule::parse(rule).ok()).collect();
+        Self { skill: note.name.clone(), allow: note.allow.as_deref().map(rules), deny: rules(&note.deny) }
+    }
+
+    /// As the journal keeps it.
+    pub fn note(&self) -> SkillNote {
+        let written = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect();
+        let allow = self.allow.as_deref().map(written);
+        SkillNote { name: self.skill.clone(), allow, deny: written(&self.deny) }
+    }
+
+    /// How many rules it brings.
+    pub(super) fn rules(&self) -> usize {
+        self.allow.as_ref().map_or(0, Vec::len) + self.deny.len()
+    }
+}
+
+/// Why a skill does not want this call; none if it has nothing against it.
+pub(super) fn left_out(walk: &Walk<'_>, followed: &Followed) -> Option<String> {
+    let Followed { skill, allow, deny } = followed;
+    let tool = walk.facts.real().tool;
+    if WAY_OUT.contains(&tool) {
+        return None;
+    }
+    if let Some(hit) = walk.facts.denied_by(deny) {
+        return Some(format!("the skill `{skill}` is followed, and its rule `{}` leaves it out", hit.rule));
+    }
+    let allow = allow.as_ref().filter(|_| !ALWAYS.contains(&tool))?;
+    let is_named = match &walk.facts.line {
+        Some(line) => is_line_named(line, tool, allow),
+        None => allow.iter().any(|rule| walk.facts.is_allowed_by(rule)),
+    };
+    if is_named {
+        return None;
+    }
+    let rules: Vec<String> = allow.iter().map(ToString::to_string).collect();
+    let rules = if rules.is_empty() { "no tools".to_owned() } else { rules.join(", ") };
+    Some(format!(
+        "the skill `{skill}` is followed, and it uses only {rules}; another skill or the next run ends that"
+    ))
+}
+
+fn is_line_named(line: &Line<'_>, tool: &str, allow: &[Rule]) -> bool {
+    let concerned = allow.iter().filter(|rule| rule.concerns(tool, Care::Allowing));
+    let specs: Vec<&str> = concerned.map(|rule| rule.subject.as_deref().unwrap_or("*")).collect();
+    !specs.is_empty() && line.is_named_by(&specs)
+}
