@@ -226,7 +226,8 @@ impl Place {
             PathBuf::from(name)
         };
         let scratch = Some(file.with_file_name("scratch"));
-        Confining { confinement, private: ["", "-wal", "-shm"].map(beside).into(), scratch }
+        let private = ["", "-wal", "-shm"].map(beside).into();
+        Confining { confinement, private, scratch, ..Confining::default() }
     }
 
     fn open(self) -> Result<(Arc<dyn Store>, Option<TempDir>)> {

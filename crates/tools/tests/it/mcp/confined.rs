@@ -24,7 +24,7 @@ pub async fn is_possible() -> bool {
 /// Confined for certain, and allowed to write here besides.
 pub fn confining(mode: SandboxMode, writable: &[PathBuf], private: &[PathBuf]) -> Confining {
     let confinement = Confinement { mode, writable: writable.to_vec(), ..Confinement::default() };
-    Confining { confinement, private: private.into(), scratch: None }
+    Confining { confinement, private: private.into(), ..Confining::default() }
 }
 
 #[tokio::test]
