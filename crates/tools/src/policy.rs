@@ -225,8 +225,7 @@ impl Walk<'_> {
             }
             None => words_for(self.effect).to_owned(),
         };
-        let weakest =
-            if self.is_obeyed() { PermissionMode::Bypass } else { weakest_mode_for(self.effect) };
+        let weakest = if self.is_obeyed() { PermissionMode::Bypass } else { weakest_mode_for(self.effect) };
         let uncovered = match &self.uncovered {
             Some(Uncovered { part: Some(part), why }) => format!(" (`{part}`: {why})"),
             Some(Uncovered { part: None, why }) => format!(" ({why})"),

@@ -47,9 +47,7 @@ fn directories(place: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     // A link leads to what has its own place, or to what is not in this directory.
     let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    directories
-        .filter(|entry| !HEAPS.iter().any(|heap| entry.file_name() == *heap))
-        .map(|entry| entry.path())
+    directories.filter(|entry| !HEAPS.iter().any(|heap| entry.file_name() == *heap)).map(|entry| entry.path())
 }
 
 impl Sandbox {

@@ -35,9 +35,7 @@ pub(super) fn around(workspace: &Path, home: Option<&Path>) -> Repository {
     // Of a link nobody knows who made it.
     match fs::symlink_metadata(&link) {
         Ok(found) if found.is_dir() && is_repository(&link) => whole(&link),
-        Ok(found) if found.is_file() => {
-            worktree(&link).or_else(|| submodule(&link)).unwrap_or_default()
-        }
+        Ok(found) if found.is_file() => worktree(&link).or_else(|| submodule(&link)).unwrap_or_default(),
         _ => Repository::default(),
     }
 }
@@ -124,7 +122,8 @@ fn submodule(link: &Path) -> Option<Repository> {
     let settings = fs::read_to_string(own.join("config")).ok()?;
     let mut places = settings.lines().filter_map(|line| line.trim().strip_prefix("worktree"));
     let place = places.find_map(|rest| rest.trim_start().strip_prefix('='))?;
-    let is_mutual = fs::canonicalize(own.join(place.trim())).ok()? == fs::canonicalize(link.parent()?).ok()?;
+    let is_mutual =
+        fs::canonicalize(own.join(place.trim())).ok()? == fs::canonicalize(link.parent()?).ok()?;
     (is_mutual && is_repository(&own)).then(|| {
         let mut repository = whole(&own);
         repository.protected.push(link.to_owned());

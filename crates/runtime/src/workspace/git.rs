@@ -169,7 +169,8 @@ impl Git {
             return run(self.spawn(&[], None)).await;
         }
         let asked = Self::at(&self.directory).args(settings::ASKED).spawn(&[], None);
-        let Settings { programs, files } = Settings::of(&run(asked).await?.output, settings::home().as_deref());
+        let Settings { programs, files } =
+            Settings::of(&run(asked).await?.output, settings::home().as_deref());
         let (directory, needs) = (self.directory.clone(), self.needs.clone());
         let sandbox = tokio::task::spawn_blocking(move || walls::around(&directory, &needs, files)).await;
         let sandbox = sandbox.map_err(|_| Error::Gone)?;

@@ -84,7 +84,8 @@ async fn unkept(confined: &Confined) -> Option<String> {
         ));
     }
     confined.is_partial.then(|| {
-        "[there are too many files here to find all that rules deny reading: commands may reach some]".to_owned()
+        "[there are too many files here to find all that rules deny reading: commands may reach some]"
+            .to_owned()
     })
 }
 

@@ -89,7 +89,9 @@ impl Hiding {
             let depth = if glob.contains("**") { DEPTH } else { rest.count() };
             let inside: Vec<&PathBuf> =
                 self.places.iter().filter(|place| place.starts_with(&fixed)).collect();
-            let further = |place: &Path| if depth == DEPTH { DEPTH } else { depth.saturating_sub(steps(&fixed, place)) };
+            let further = |place: &Path| {
+                if depth == DEPTH { DEPTH } else { depth.saturating_sub(steps(&fixed, place)) }
+            };
             for place in &inside {
                 let known = starts.entry((*place).clone()).or_default();
                 *known = further(place).max(*known);
@@ -159,7 +161,8 @@ mod tests {
     fn what_globs_name_is_found_wherever_it_is_and_heaps_come_last() {
         let place = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(place.path()).unwrap();
-        for name in [".env", ".env.local", "a/.env.local", "a/b/c.pem", "node_modules/x/d.pem", ".git/e.pem"] {
+        for name in [".env", ".env.local", "a/.env.local", "a/b/c.pem", "node_modules/x/d.pem", ".git/e.pem"]
+        {
             fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
             fs::write(root.join(name), "").unwrap();
         }
@@ -188,8 +191,11 @@ mod tests {
     fn a_look_begins_where_something_can_match_and_never_at_the_root() {
         let starts = |glob: &str| {
             let hiding = Hiding::new(&[glob.to_owned()], &["/srv/work".into()]);
-            let starts: Vec<(String, usize)> =
-                hiding.starts().into_iter().map(|(path, depth)| (path.display().to_string(), depth)).collect();
+            let starts: Vec<(String, usize)> = hiding
+                .starts()
+                .into_iter()
+                .map(|(path, depth)| (path.display().to_string(), depth))
+                .collect();
             starts
         };
         assert_eq!(starts("/srv/work/*.pem"), [("/srv/work".to_owned(), 1)]);

@@ -48,7 +48,13 @@ impl Survey {
     }
 
     /// What rules hide. The look is repeated when it pays, and whenever the rules are others.
-    pub(super) fn hidden(&self, session: &SessionId, cwd: &Path, globs: &Arc<[String]>, hiding: &Hiding) -> Found {
+    pub(super) fn hidden(
+        &self,
+        session: &SessionId,
+        cwd: &Path,
+        globs: &Arc<[String]>,
+        hiding: &Hiding,
+    ) -> Found {
         let is_good = |looked: &Looked| looked.globs == *globs && looked.at.elapsed() < looked.took * SHARE;
         if let Some(looked) = self.known(session, cwd).looked.filter(is_good) {
             return looked.found;

@@ -34,7 +34,10 @@ pub(crate) const OBEYED: [Obeyed; 19] = [
     asked(".gitconfig", "git obeys: its settings name programs"),
     asked(".gitmodules", "git obeys: it says from where code is fetched"),
     asked(".husky", "git obeys: its hooks run with every commit"),
-    asked(".pre-commit-config.yaml", "git obeys through its hooks: it names programs that run with every commit"),
+    asked(
+        ".pre-commit-config.yaml",
+        "git obeys through its hooks: it names programs that run with every commit",
+    ),
     asked("lefthook.yml", "git obeys through its hooks: it names programs that run with every commit"),
     walled(".rooftree", "this program obeys: settings, hooks, agents"),
     walled(".claude", "agents obey: settings, hooks, commands"),

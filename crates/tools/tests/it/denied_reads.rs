@@ -20,7 +20,8 @@ struct Elsewhere(TempDir);
 impl Elsewhere {
     fn new() -> Self {
         let place = [env!("CARGO_TARGET_TMPDIR"), "/opt", "/srv"].into_iter().find_map(|place| {
-            let is_seen = !["/tmp", "/root", "/home", "/run", "/var/tmp"].iter().any(|it| place.starts_with(it));
+            let is_seen =
+                !["/tmp", "/root", "/home", "/run", "/var/tmp"].iter().any(|it| place.starts_with(it));
             TempDir::new_in(place).ok().filter(|_| is_seen)
         });
         let place = place.unwrap_or_else(|| tempfile::tempdir().unwrap());
@@ -122,7 +123,10 @@ async fn what_is_denied_can_not_be_changed_either_and_nothing_is_lost() {
     for line in ["echo x >.env", "rm .env", "echo x >secrets/new", "rm -r secrets", "mv secrets a"] {
         desk.failed("Bash", json!({"command": line})).await;
     }
-    assert_eq!((desk.content(".env").as_str(), desk.content("secrets/key").as_str()), ("KEY=hunter2\n", "KEY=hunter2\n"));
+    assert_eq!(
+        (desk.content(".env").as_str(), desk.content("secrets/key").as_str()),
+        ("KEY=hunter2\n", "KEY=hunter2\n")
+    );
 }
 
 #[tokio::test]

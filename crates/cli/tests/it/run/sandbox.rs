@@ -178,8 +178,10 @@ fn without_bubblewrap_a_list_is_nobody_or_a_refusal() {
 #[test]
 fn what_a_rule_denies_reading_is_not_there_for_commands() {
     // No word of it is what the rules name: what keeps it is the sandbox.
-    let command = "n=env; cat .$n; cat sec*ts/key; echo done";
-    for (flags, reaches) in [(&["--deny", "Read(.env)", "--deny", "Read(secrets/**)"][..], false), (&[], true)] {
+    let command = "n=.env; cat $n; grep -rhs hunter2 .; echo done";
+    for (flags, reaches) in
+        [(&["--deny", "Read(.env)", "--deny", "Read(secrets/**)"][..], false), (&[], true)]
+    {
         let desk = Desk::new("");
         desk.rewrite(&format!(
             "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = {{ command = '''{command}''' }}\n\

@@ -130,7 +130,8 @@ impl Fixture {
         for git in repositories_below(&self.path("work")) {
             sandbox.protect_repository(&git);
         }
-        sandbox.denied = ["work/denied", "work/denied.env", "out/denied"].map(|name| self.path(name)).to_vec();
+        sandbox.denied =
+            ["work/denied", "work/denied.env", "out/denied"].map(|name| self.path(name)).to_vec();
         sandbox.protected.extend([self.path("work/.rooftree"), self.path("work/.mcp.json")]);
         fs::create_dir_all(self.path("scratch")).unwrap();
         sandbox.temporary = Some(self.path("scratch"));

@@ -54,7 +54,8 @@ impl Settings {
 
 fn names_program(name: &str) -> bool {
     let ending = name.rsplit('.').next().unwrap_or_default();
-    let is_filter = name.starts_with("filter.") && matches!(ending, "clean" | "smudge" | "process" | "required");
+    let is_filter =
+        name.starts_with("filter.") && matches!(ending, "clean" | "smudge" | "process" | "required");
     is_filter || (name.starts_with("merge.") && ending == "driver")
 }
 

@@ -45,7 +45,8 @@ async fn what_git_is_made_to_run_gets_at_nothing_outside() {
     let inside = ground.top.join("ran");
     let hook = ground.top.join(".git/hooks/post-checkout");
     smuggle(&ground, &[&outside, &inside, &hook]);
-    let copied = rooftree_runtime::workspace::provision(&ground.top, "writer", "12345678", &ground.place).await;
+    let copied =
+        rooftree_runtime::workspace::provision(&ground.top, "writer", "12345678", &ground.place).await;
     assert!(copied.is_err(), "what is missing cannot be fetched: {copied:?}");
     assert!(inside.exists(), "it does run, so what follows shows something: {copied:?}");
     assert!(!outside.exists() && !hook.exists(), "it got out");
@@ -64,7 +65,8 @@ async fn a_repository_whose_parts_lie_elsewhere_can_be_copied_and_applied_to() {
     git(&around, &["clone", "--quiet", "--shared", "--separate-git-dir=apart.git", "the project", "shared"]);
     git(&around, &["init", "--quiet", "--initial-branch=main", "super"]);
     let super_project = around.join("super");
-    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../the project", "libs/inner"];
+    let add =
+        ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../the project", "libs/inner"];
     git(&super_project, &add);
     for top in [around.join("shared"), super_project.join("libs/inner")] {
         let copy = rooftree_runtime::workspace::provision(&top, "writer", "12345678", &ground.place).await;

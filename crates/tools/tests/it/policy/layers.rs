@@ -167,7 +167,16 @@ fn files_that_programs_obey_are_not_edited_without_asking() {
 
 #[test]
 fn no_wildcard_covers_what_programs_obey_and_a_rule_that_names_it_does() {
-    let wild = ["*", "Write", "Edit", "Write(**)", "Edit(**/*)", "Write(.*/**)", "Write(/**)", "Write({.git,.*}/**)"];
+    let wild = [
+        "*",
+        "Write",
+        "Edit",
+        "Write(**)",
+        "Edit(**/*)",
+        "Write(.*/**)",
+        "Write(/**)",
+        "Write({.git,.*}/**)",
+    ];
     for (path, naming) in OBEYED {
         for rule in wild {
             let policy = allowing(PermissionMode::Auto, &[rule]);
@@ -181,7 +190,8 @@ fn no_wildcard_covers_what_programs_obey_and_a_rule_that_names_it_does() {
     assert_eq!((write(&policy, ".claude/a"), write(&policy, ".claude/.git/config")), (2, 1));
     // Neither is it deleted by a wildcard.
     let delete = |rule: &str| {
-        judge(&allowing(PermissionMode::Auto, &[rule]), "Delete", json!({"file_path": ".git/hooks"})).freedom()
+        judge(&allowing(PermissionMode::Auto, &[rule]), "Delete", json!({"file_path": ".git/hooks"}))
+            .freedom()
     };
     assert_eq!((delete("Delete(**)"), delete("Delete(.git/hooks)")), (1, 2));
     // Looking is free.
@@ -193,7 +203,8 @@ fn no_wildcard_covers_what_programs_obey_and_a_rule_that_names_it_does() {
 fn who_is_asked_about_what_programs_obey_hears_why_and_what_would_allow_it() {
     let policy = allowing(PermissionMode::Auto, &["Write(**)"]);
     let input = json!({});
-    let judged = Judged { effect: Effect::LocalMutation, ..call("Write", Some(".vscode/tasks.json"), Some(&input)) };
+    let judged =
+        Judged { effect: Effect::LocalMutation, ..call("Write", Some(".vscode/tasks.json"), Some(&input)) };
     let told = policy.explain(&judged).to_string();
     for words in [
         "path and network grants (1): do not cover `.vscode`: only a rule that names it would",
@@ -207,7 +218,8 @@ fn who_is_asked_about_what_programs_obey_hears_why_and_what_would_allow_it() {
 #[test]
 fn nobody_passes_on_what_programs_obey_without_a_rule_that_names_it() {
     let tools = rooftree_tools::builtin(std::sync::Arc::new(rooftree_tools::Processes::new(|| 1)));
-    let grants = |mode, own: &[&str], rule: &str| allowing(mode, own).grants(&Rule::parse(rule).unwrap(), &tools);
+    let grants =
+        |mode, own: &[&str], rule: &str| allowing(mode, own).grants(&Rule::parse(rule).unwrap(), &tools);
     let table = [
         (PermissionMode::Auto, &[][..], "Write(src/**)", true),
         (PermissionMode::Auto, &[], "Write(.git/**)", false),
