@@ -16,7 +16,7 @@ use rooftree_process::{
 };
 use rooftree_protocol::{Confinement, Network, SandboxMode, SessionId};
 
-use crate::policy::obeyed::OBEYED;
+use crate::obeyed::OBEYED;
 use hiding::Hiding;
 
 pub use survey::Survey;

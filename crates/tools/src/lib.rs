@@ -18,6 +18,7 @@ mod lexical;
 mod list;
 pub mod mcp;
 mod notebook_edit;
+mod obeyed;
 pub mod output;
 pub mod place;
 pub mod policy;

@@ -11,7 +11,6 @@ mod granting;
 pub mod import;
 mod line;
 mod narrow;
-pub(crate) mod obeyed;
 mod path;
 mod reach;
 mod rule;
@@ -19,10 +18,9 @@ mod wording;
 
 use rooftree_protocol::{Effect, PermissionMode};
 
-use crate::place::Pinned;
+use crate::{obeyed::Obeyed, place::Pinned};
 use call::{Beyond, Facts, Family, Hit, family};
 use line::{Cover, Line, Uncovered};
-use obeyed::Obeyed;
 use wording::{name_of, weakest_mode_for, words_for};
 
 pub use call::Judged;

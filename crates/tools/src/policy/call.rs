@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::{
     domain,
     line::{self, Line, Touched},
-    obeyed::{self, Obeyed},
     path,
     rule::{Care, Rule, is_glob_match},
 };
 use crate::{
     lexical::lexical,
+    obeyed::{self, Obeyed},
     place::{LastLink, Pinned},
 };
 

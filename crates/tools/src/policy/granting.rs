@@ -2,8 +2,8 @@
 
 use rooftree_protocol::{PermissionMode, ToolKind};
 
-use super::{Policy, Rule, obeyed, rule::Care};
-use crate::{Toolset, toolset::Found};
+use super::{Policy, Rule, rule::Care};
+use crate::{Toolset, obeyed, toolset::Found};
 
 impl Policy {
     /// Whether all that a rule allows is allowed by this policy without asking. Errs towards no.

@@ -55,14 +55,14 @@ pub(crate) const OBEYED: [Obeyed; 19] = [
 ];
 
 /// Everything in a path that is obeyed. A name that is not text may be any of them.
-pub(super) fn in_path(path: &Path) -> Vec<&'static Obeyed> {
+pub(crate) fn in_path(path: &Path) -> Vec<&'static Obeyed> {
     let parts: Vec<Option<&str>> = path.components().map(|part| part.as_os_str().to_str()).collect();
     let is_there = |obeyed: &&Obeyed| holds(&parts, obeyed.name, |part| part.is_none());
     OBEYED.iter().filter(is_there).collect()
 }
 
 /// Whether a glob says a name as it stands. What a wildcard stands for, nobody has named.
-pub(super) fn is_named(glob: &str, obeyed: &Obeyed) -> bool {
+pub(crate) fn is_named(glob: &str, obeyed: &Obeyed) -> bool {
     let mut depth = 0_usize;
     let parts = glob.split('/').map(|part| {
         let is_choice = depth > 0;
