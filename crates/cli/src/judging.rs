@@ -108,10 +108,9 @@ fn unknown(all: &Toolset, name: &str) -> Problem {
 pub fn arguments(all: &Toolset, tool: &str, typed: Option<&str>) -> Result<Value, Problem> {
     let Found::Tool(found) = all.find(tool) else { return Err(unknown(all, tool)) };
     let typed = typed.unwrap_or("{}");
-    if typed.trim_start().starts_with('{') {
-        return serde_json::from_str(typed).map_err(|error| {
-            Problem::new(ErrorCode::InvalidArguments, "the arguments are not JSON").cause(error.to_string())
-        });
+    // A command may begin with a brace too.
+    if let Ok(input @ Value::Object(_)) = serde_json::from_str(typed) {
+        return Ok(input);
     }
     let schema = &found.spec().input_schema;
     let required = schema["required"].as_array().cloned().unwrap_or_default();

@@ -20,6 +20,7 @@ mod lexical;
 mod list;
 pub mod mcp;
 mod notebook_edit;
+mod obeyed;
 pub mod output;
 pub mod place;
 pub mod policy;
@@ -41,7 +42,7 @@ mod write;
 
 pub use bash::processes::{ProcessEvent, Processes};
 pub use builtin::{builtin, builtin_with};
-pub use confining::Confining;
+pub use confining::{Confined, Confining, Survey};
 pub use policy::{Derivation, Judged, Policy, Rule, Verdict};
 pub use reach::{DeniedPaths, Reach};
 pub use semantic_search::{Embedder, SemanticSearch};

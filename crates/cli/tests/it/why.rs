@@ -14,10 +14,14 @@ fn here(desk: &Desk, arguments: &[&str]) -> Done {
 #[test]
 fn can_answers_with_words_with_json_and_with_a_number() {
     let desk = Desk::new(WRITES);
-    let table: [(&[&str], i32, &str); 9] = [
+    let table: [(&[&str], i32, &str); 13] = [
         (&["lead", "Read", "a.txt"], 0, "allow: "),
         (&["lead", "Write", "a.txt"], 6, "ask: "),
         (&["lead", "write", "{\"file_path\":\"a.txt\",\"content\":\"x\"}"], 6, "lead › Write a.txt"),
+        (&["lead", "Bash", "{r,}m x", "--permission-mode", "bypass"], 0, "lead › Bash {r,}m x"),
+        (&["lead", "Bash", "{ ls; }"], 0, "lead › Bash { ls; }"),
+        (&["lead", "Write", ".git/config", "--allow", "Write(**)"], 6, "which git obeys"),
+        (&["lead", "Write", ".git/config", "--allow", "Write(.git/*)"], 0, "`Write(.git/*)`"),
         (&["lead", "Write", "a.txt", "--permission-mode", "accept-edits"], 0, "allow: mode `accept-edits`"),
         (&["lead", "Write", "/etc/a", "--permission-mode", "accept-edits"], 6, "ask: "),
         (&["lead", "Write", "a.txt", "--allow", "Write(a.*)"], 0, "`Write(a.*)`"),
@@ -45,7 +49,7 @@ fn can_answers_with_words_with_json_and_with_a_number() {
     for (arguments, code) in [
         (["can", "nobody", "Read", "x"], 8),
         (["can", "lead", "Raed", "x"], 8),
-        (["can", "lead", "Read", "{"], 2),
+        (["can", "lead", "TodoWrite", "{"], 2),
     ] {
         assert_eq!(here(&desk, &arguments).code, code, "{arguments:?}");
     }

@@ -68,7 +68,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
 /// How what this agent runs is confined, as it is now.
 pub(super) fn confining(agent: &Agent) -> Confining {
     let confinement = agent.world.confinement(&agent.kit.definition, agent.mandate.as_deref());
-    Confining { confinement, ..agent.world.options.sandbox.clone() }
+    agent.world.options.sandbox.with(confinement, agent.policy.unreadable(&agent.session.cwd))
 }
 
 /// How a tool tells what it does. What could be the beginning of a secret is told with what follows it,
