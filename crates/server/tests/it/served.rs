@@ -35,7 +35,8 @@ pub fn options(address: &str, token: Option<&str>, receipt: Receipt) -> (Options
         kept.lock().unwrap().push(callback);
         receipt
     });
-    (Options { address: address.parse().unwrap(), token: token.map(str::to_owned), deliver }, callbacks)
+    let hosts = vec!["roof.test".to_owned()];
+    (Options { address: address.parse().unwrap(), token: token.map(str::to_owned), hosts, deliver }, callbacks)
 }
 
 impl Served {
