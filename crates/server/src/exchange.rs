@@ -6,7 +6,9 @@ mod question;
 use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{ErrorCode, Event, EventBody, Problem, RunId, RunStatus, SessionId, Usage, event::RunEnd};
+use rooftree_protocol::{
+    ErrorCode, Event, EventBody, Problem, RunId, RunStatus, SessionId, Usage, event::RunEnd,
+};
 use rooftree_runtime::{Filter, TreeSubscription};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
@@ -86,7 +88,8 @@ impl Exchange {
 
     async fn post(agents: Arc<Agents>, question: Question, seat: Seat) -> Result<Self, Failure> {
         let posted = question.post(&agents).await?;
-        let presence = Presence::new(agents.handle.clone(), posted.session.clone(), posted.run.clone(), posted.stay);
+        let presence =
+            Presence::new(agents.handle.clone(), posted.session.clone(), posted.run.clone(), posted.stay);
         let filter = Filter { session: posted.session.clone(), after: posted.after };
         let events = agents.handle.subscribe_tree(filter);
         let mut telling = Telling::new(posted.session.clone(), posted.run, seat.detail);
@@ -220,7 +223,9 @@ fn ended(end: &RunEnd, is_leaving: bool) -> Ended {
         (RunStatus::Cancelled, _) => {
             Ended::Failed(Failure::failed(&Problem::new(ErrorCode::Cancelled, "the run was stopped")))
         }
-        (RunStatus::Failed | RunStatus::Interrupted, Some(problem)) => Ended::Failed(Failure::failed(problem)),
+        (RunStatus::Failed | RunStatus::Interrupted, Some(problem)) => {
+            Ended::Failed(Failure::failed(problem))
+        }
         (RunStatus::Failed | RunStatus::Interrupted, None) => {
             Ended::Failed(Failure::failed(&Problem::new(ErrorCode::Internal, "the run was cut off")))
         }

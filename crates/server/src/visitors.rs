@@ -78,9 +78,9 @@ mod tests {
     use super::*;
 
     fn admits(headers: &[(&'static str, &str)]) -> bool {
-        let headers = headers.iter().map(|(name, value)| {
-            (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())
-        });
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap()));
         let mut map = HeaderMap::new();
         headers.for_each(|(name, value)| {
             map.append(name, value);
@@ -91,15 +91,36 @@ mod tests {
     #[test]
     fn only_addresses_and_names_of_its_own_are_answered() {
         for good in [
-            "127.0.0.1", "127.0.0.1:7663", "localhost:1", "LOCALHOST", "localhost.", "[::1]:80", "[::1]",
-            "192.168.1.2:80", "roof.example.com", "ROOF.example.com.:443",
+            "127.0.0.1",
+            "127.0.0.1:7663",
+            "localhost:1",
+            "LOCALHOST",
+            "localhost.",
+            "[::1]:80",
+            "[::1]",
+            "192.168.1.2:80",
+            "roof.example.com",
+            "ROOF.example.com.:443",
         ] {
             assert!(admits(&[("host", good)]), "{good}");
         }
         for bad in [
-            "", "evil.test", "evil.test:7663", "localhost.evil.test", "127.0.0.1.evil.test", "localhost@evil.test",
-            "localhost:80@evil.test", "[::1", "[::1]x", "[evil.test]", "127.1", "0x7f.1", "xroof.example.com",
-            "roof.example.com.evil.test", "::1", "localhost:80:80",
+            "",
+            "evil.test",
+            "evil.test:7663",
+            "localhost.evil.test",
+            "127.0.0.1.evil.test",
+            "localhost@evil.test",
+            "localhost:80@evil.test",
+            "[::1",
+            "[::1]x",
+            "[evil.test]",
+            "127.1",
+            "0x7f.1",
+            "xroof.example.com",
+            "roof.example.com.evil.test",
+            "::1",
+            "localhost:80:80",
         ] {
             assert!(!admits(&[("host", bad)]), "{bad}");
         }
@@ -113,10 +134,14 @@ mod tests {
         for good in ["http://localhost:7663", "https://LOCALHOST:7663"] {
             assert!(admits(&[host, ("origin", good)]), "{good}");
         }
-        for bad in ["null", "", "http://localhost", "http://evil.test", "file://localhost:7663", "localhost:7663"] {
+        for bad in
+            ["null", "", "http://localhost", "http://evil.test", "file://localhost:7663", "localhost:7663"]
+        {
             assert!(!admits(&[host, ("origin", bad)]), "{bad}");
         }
-        for (site, is_good) in [("same-origin", true), ("none", true), ("cross-site", false), ("same-site", false)] {
+        for (site, is_good) in
+            [("same-origin", true), ("none", true), ("cross-site", false), ("same-site", false)]
+        {
             assert_eq!(admits(&[host, ("sec-fetch-site", site)]), is_good, "{site}");
         }
     }

@@ -152,7 +152,10 @@ fn unreachable(definitions: &Definitions) -> Option<String> {
     let exposed = definitions.iter().filter(|agent| agent.api_exposed).map(|agent| agent.name.clone());
     let exposed: Vec<String> = exposed.collect();
     (!exposed.is_empty()).then(|| {
-        format!("nobody can ask {} here without a token; give --token or ROOFTREE_SERVER_TOKEN", exposed.join(", "))
+        format!(
+            "nobody can ask {} here without a token; give --token or ROOFTREE_SERVER_TOKEN",
+            exposed.join(", ")
+        )
     })
 }
 

@@ -92,10 +92,13 @@ fn messages(fields: &Map<String, Value>) -> Result<(Vec<Said>, Said), Failure> {
         .collect::<Result<Vec<Said>, Failure>>()?;
     match said.pop() {
         Some(last) if last.role == Role::User && !last.is_empty() => Ok((said, last)),
-        Some(last) if last.role == Role::User => {
-            Err(Failure::invalid(format!("messages[{}].content", said.len()), "the last message says nothing"))
+        Some(last) if last.role == Role::User => Err(Failure::invalid(
+            format!("messages[{}].content", said.len()),
+            "the last message says nothing",
+        )),
+        Some(_) => {
+            Err(Failure::invalid("messages", "the last message must be the user's: it is what is answered"))
         }
-        Some(_) => Err(Failure::invalid("messages", "the last message must be the user's: it is what is answered")),
         None => Err(Failure::invalid("messages", "`messages` is empty: there is nothing to answer")),
     }
 }
@@ -122,7 +125,8 @@ fn user(fields: &Map<String, Value>) -> Result<Option<String>, Failure> {
     let Some(user) = text(fields, "user")? else { return Ok(None) };
     let is_good = (1..=USER_CHARS).contains(&user.chars().count()) && !user.chars().any(char::is_control);
     if !is_good {
-        let message = format!("`user` must have 1 to {USER_CHARS} characters, none of them a control character");
+        let message =
+            format!("`user` must have 1 to {USER_CHARS} characters, none of them a control character");
         return Err(Failure::invalid("user", message));
     }
     Ok(Some(user))

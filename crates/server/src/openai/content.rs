@@ -72,7 +72,10 @@ pub(crate) fn read(message: &Value, place: &str) -> Result<Said, Failure> {
         Some("tool" | "function") => Role::Tool,
         _ => {
             let known = "system, developer, user, assistant, tool";
-            return Err(Failure::invalid(format!("{place}.role"), format!("the role must be one of {known}")));
+            return Err(Failure::invalid(
+                format!("{place}.role"),
+                format!("the role must be one of {known}"),
+            ));
         }
     };
     let place = format!("{place}.content");

@@ -45,7 +45,11 @@ pub(super) async fn answer(
     refuse_no_json(&headers)?;
     let (detail, key, session) = (detail(&headers)?, key(&headers)?, text(&headers, &SESSION)?);
     let body = body::read(&headers, body, BODY_BYTES).await;
-    let asked = asked::read(&body.map_err(|status| Failure::body(status, BODY_BYTES))?)?;
+    let body = body.map_err(|status| Failure::body(status, BODY_BYTES))?;
+    if reception.stopping.is_cancelled() {
+        return Err(Failure::stopping());
+    }
+    let asked = asked::read(&body)?;
     let agents = reception.agents.clone();
     let agent = agents.exposed(&asked.model).ok_or_else(|| Failure::no_model(&asked.model))?;
     let model = named(&agent);

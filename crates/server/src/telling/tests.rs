@@ -40,7 +40,14 @@ fn delta(text: &str) -> Event {
 fn reply(text: &str, stop: StopReason) -> Event {
     let parts = vec![ReplyPart::Text { text: text.into() }];
     let (model, usage) = ("m".into(), Usage { input: 3, output: 2, ..Usage::none() });
-    own(EventBody::MessageCompleted(ReplyRecord { text: text.into(), parts, model, stop, usage, request: None }))
+    own(EventBody::MessageCompleted(ReplyRecord {
+        text: text.into(),
+        parts,
+        model,
+        stop,
+        usage,
+        request: None,
+    }))
 }
 
 fn waits() -> Event {
@@ -92,7 +99,8 @@ fn pieces_and_whole_replies_are_the_same_text() {
 
 #[test]
 fn a_model_that_repeats_itself_is_not_told_twice() {
-    let same = [delta("The ans"), waits(), delta("The "), delta("answer."), reply("The answer.", StopReason::End)];
+    let same =
+        [delta("The ans"), waits(), delta("The "), delta("answer."), reply("The answer.", StopReason::End)];
     assert_eq!(text(&mut telling(Detail::Answer), &same), "The answer.");
     let other = [delta("The ans"), waits(), delta("No"), delta("ne."), reply("None.", StopReason::End)];
     assert_eq!(text(&mut telling(Detail::Answer), &other), "The ans\n\nNone.");
@@ -116,7 +124,9 @@ fn another_run_and_another_session_say_nothing() {
 
 #[test]
 fn what_somebody_asks_holds_the_run_up_only_if_it_waits_for_them() {
-    for (mode, is_held) in [(RunMode::Foreground, true), (RunMode::Parallel, true), (RunMode::Background, false)] {
+    for (mode, is_held) in
+        [(RunMode::Foreground, true), (RunMode::Parallel, true), (RunMode::Background, false)]
+    {
         let mut telling = telling(Detail::Answer);
         telling.hear(&started(mode));
         telling.hear(&asks(child(), run(2), 5));
@@ -127,7 +137,11 @@ fn what_somebody_asks_holds_the_run_up_only_if_it_waits_for_them() {
     telling.hear(&asks(SessionId::from_entropy(77), run(7), 6));
     assert_eq!(telling.held(), None, "a stranger");
     telling.hear(&asks(root(), run(8), 7));
-    assert_eq!(telling.held().map(|held| held.about.as_str()), Some("Bash make"), "an earlier run of the session");
+    assert_eq!(
+        telling.held().map(|held| held.about.as_str()),
+        Some("Bash make"),
+        "an earlier run of the session"
+    );
     let answer = rooftree_protocol::Answer::deny(None);
     let id = PermissionId::from_entropy(7);
     let resolved = EventBody::PermissionResolved { id, answer, by: "user".into() };
