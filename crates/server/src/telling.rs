@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use rooftree_protocol::{
-    Event, EventBody, Outcome, RunId, SessionId, Timestamp, Usage,
+    Event, EventBody, Outcome, RunId, SessionId, Usage,
     event::{ReplyRecord, RunEnd, RunMode, StopReason, WaitReason},
 };
 
@@ -56,8 +56,6 @@ pub(crate) struct Telling {
     again: Option<String>,
     /// What stands between the last reply and the next.
     between: &'static str,
-    /// When the last whole reply came: pieces that are older belong to it.
-    kept: Timestamp,
     below: HashMap<SessionId, Below>,
     asked: Vec<Held>,
     usage: Usage,
@@ -73,7 +71,6 @@ impl Telling {
             said: String::new(),
             again: None,
             between: "",
-            kept: Timestamp(i64::MIN),
             below: HashMap::new(),
             asked: Vec::new(),
             usage: Usage::none(),
@@ -158,9 +155,8 @@ impl Telling {
 
     fn hear_own(&mut self, event: &Event) -> Option<Told> {
         match &event.body {
-            EventBody::MessageDelta { text } if event.ts >= self.kept => self.piece(text),
+            EventBody::MessageDelta { text } => self.piece(text),
             EventBody::MessageCompleted(reply) => {
-                self.kept = event.ts;
                 self.usage += reply.usage;
                 self.whole(reply)
             }

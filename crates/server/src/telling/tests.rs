@@ -1,7 +1,7 @@
 //! Runs told from events that are made up.
 
 use rooftree_protocol::{
-    ParentCall, PermissionId,
+    ParentCall, PermissionId, Timestamp,
     event::{ReplyPart, RunEnd},
 };
 
@@ -106,13 +106,6 @@ fn a_model_that_repeats_itself_is_not_told_twice() {
     assert_eq!(text(&mut telling(Detail::Answer), &other), "The ans\n\nNone.");
     let shorter = [delta("The ans"), waits(), delta("The"), reply("The", StopReason::End)];
     assert_eq!(text(&mut telling(Detail::Answer), &shorter), "The ans\n\nThe");
-}
-
-#[test]
-fn pieces_that_come_after_the_whole_reply_are_left_out() {
-    let late = Event { ts: Timestamp(9), ..delta("Found ") };
-    let events = [reply("Found it.", StopReason::Calls), late, reply("Done.", StopReason::End)];
-    assert_eq!(text(&mut telling(Detail::Answer), &events), "Found it.\n\nDone.");
 }
 
 #[test]

@@ -127,7 +127,8 @@ pub struct Streaming {
     pub status: u16,
     pub session: Option<SessionId>,
     lines: BufReader<TcpStream>,
-    seen: Vec<Value>,
+    /// What it said so far.
+    pub seen: Vec<Value>,
 }
 
 impl Streaming {
