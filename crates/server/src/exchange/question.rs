@@ -84,7 +84,7 @@ impl Question {
             (Place::User(user), _) => self.bound(agents, format!("{CONNECTOR}/{name}/{user}")).await,
             (Place::Anywhere, Some(key)) => self.bound(agents, format!("{CONNECTOR}-key/{name}/{key}")).await,
             (Place::Anywhere, None) => {
-                Ok(Target { to: Address::Create(self.new(agents)), head: 0, stay: Stay::ForThis })
+                Ok(Target { to: Address::Create(self.session(agents)), head: 0, stay: Stay::ForThis })
             }
         }
     }
@@ -105,11 +105,11 @@ impl Question {
     async fn bound(&self, agents: &Agents, key: String) -> Result<Target, Failure> {
         let found = agents.handle.store().session_by_key(&key).await;
         let found = found.map_err(|error| Failure::refused(&error.problem()))?;
-        let to = Address::Connector { key, new: self.new(agents) };
+        let to = Address::Connector { key, new: self.session(agents) };
         Ok(Target { to, head: found.map_or(0, |found| found.head), stay: Stay::Kept })
     }
 
-    fn new(&self, agents: &Agents) -> NewSession {
+    fn session(&self, agents: &Agents) -> NewSession {
         NewSession { agent: self.agent.name.clone(), cwd: agents.cwd.clone(), name: None, model: None }
     }
 

@@ -13,8 +13,11 @@ const USER_CHARS: usize = 256;
 /// Fields without effect that are told; more are not worth a line.
 const MOST_TOLD: usize = 32;
 
+/// Whether a value asks for nothing that could not be done.
+type IsHarmless = fn(&Value) -> bool;
+
 /// Fields that ask for something an agent does not do, what of them is harmless, and why not.
-const REFUSED: &[(&str, fn(&Value) -> bool, &str)] = &[
+const REFUSED: &[(&str, IsHarmless, &str)] = &[
     ("tools", is_empty, "the agent has tools of its own and uses them on the server"),
     ("functions", is_empty, "the agent has tools of its own and uses them on the server"),
     ("tool_choice", is_free, "the agent chooses among its own tools"),

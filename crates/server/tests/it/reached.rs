@@ -105,10 +105,10 @@ impl Reached {
             }
             head.push(line.trim().to_owned());
         }
-        let status = head[0].split(' ').nth(1).unwrap().parse().unwrap();
+        assert!(head[0].contains(" 200 "), "{head:?}");
         let session = head.iter().find_map(|line| line.strip_prefix("x-rooftree-session: "));
         let session = session.map(|session| SessionId::parse(session).unwrap());
-        Streaming { status, session, lines, seen: Vec::new() }
+        Streaming { session, lines, seen: Vec::new() }
     }
 
     /// The model's requests whose last message holds this.
@@ -124,8 +124,7 @@ impl Reached {
 
 /// An answer that comes in pieces.
 pub struct Streaming {
-    pub status: u16,
-    pub session: Option<SessionId>,
+    session: Option<SessionId>,
     lines: BufReader<TcpStream>,
     /// What it said so far.
     pub seen: Vec<Value>,
@@ -149,7 +148,7 @@ impl Streaming {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, read).await.expect("the stream is stuck")
+        tokio::time::timeout(PATIENCE, read).await.unwrap_or_else(|_| panic!("the stream is stuck"))
     }
 
     /// Reads on until a comment says that the stream lives; says whether one came before the end.
