@@ -1,9 +1,9 @@
 //! What can be asked for: one noun, one file. Everything that is not listed needs the token, even
 //! to be told that it is not there.
 
+mod asking;
 mod body;
 pub(crate) mod callbacks;
-mod chat_completions;
 mod health;
 mod models;
 
@@ -60,7 +60,8 @@ fn of_agents(house: Arc<House>, agents: Agents, stopping: CancellationToken) -> 
     Router::new()
         .route("/models", get(models::list))
         .route("/models/{name}", get(models::one))
-        .route("/chat/completions", post(chat_completions::answer))
+        .route("/chat/completions", post(asking::chat_completions))
+        .route("/responses", post(asking::responses))
         .fallback(async || Failure::no_route())
         .method_not_allowed_fallback(async || Failure::no_route())
         .layer(from_fn_with_state(reception.clone(), admit))

@@ -67,3 +67,15 @@ class Agents(unittest.TestCase):
         with self.assertRaises(openai.BadRequestError) as caught:
             self.ask(n=2)
         self.assertEqual(caught.exception.param, "n")
+
+    def test_responses_are_read_whole_and_in_pieces(self):
+        asked = {"model": "agent:porter", "instructions": "Be brief.", "input": "Which colour is the door?"}
+        response = client(self.server).responses.create(**asked)
+        self.assertEqual((response.output_text, response.status), (ANSWER, "completed"))
+        self.assertEqual((response.usage.input_tokens, response.usage.total_tokens), (200, 240))
+        headers = {"x-rooftree-verbose": "1"}
+        with client(self.server).responses.stream(**asked, extra_headers=headers) as stream:
+            deltas = [event.delta for event in stream if event.type == "response.output_text.delta"]
+            final = stream.get_final_response()
+        self.assertEqual(("".join(deltas), final.output_text), (ANSWER, ANSWER))
+        self.assertIn("Read door.txt", final.output[1].summary[0].text)

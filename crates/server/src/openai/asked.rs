@@ -1,5 +1,5 @@
-//! Reads a request. What cannot be done is refused with the field's name; what has no effect on an
-//! agent is noted, so that the answer can say so.
+//! Reads a request of Chat Completions, and what all requests have in common. What cannot be done is refused
+//! with the field's name; what has no effect on an agent is noted, so that the answer can say so.
 
 use serde_json::{Map, Value};
 
@@ -12,12 +12,14 @@ use super::{
 const USER_CHARS: usize = 256;
 /// Fields without effect that are told; more are not worth a line.
 const MOST_TOLD: usize = 32;
+/// Characters of such a field's name.
+const NAME_CHARS: usize = 64;
 
-/// Whether a value asks for nothing that could not be done.
-type IsHarmless = fn(&Value) -> bool;
+/// A field that asks for something an agent does not do, what of it is harmless, and why not.
+pub(super) type Refused = (&'static str, fn(&Value) -> bool, &'static str);
 
-/// Fields that ask for something an agent does not do, what of them is harmless, and why not.
-const REFUSED: &[(&str, IsHarmless, &str)] = &[
+/// All of them.
+const REFUSED: &[Refused] = &[
     ("tools", is_empty, "the agent has tools of its own and uses them on the server"),
     ("functions", is_empty, "the agent has tools of its own and uses them on the server"),
     ("tool_choice", is_free, "the agent chooses among its own tools"),
@@ -60,50 +62,61 @@ pub(crate) enum Manner {
 }
 
 /// Reads a body.
-pub(crate) fn read(body: &[u8]) -> Result<Asked, Failure> {
+pub(super) fn read(body: &[u8]) -> Result<Asked, Failure> {
+    let fields = fields(body, REFUSED)?;
+    let (earlier, last) = parted(messages(&fields)?, "messages")?;
+    Ok(Asked {
+        model: model(&fields)?,
+        earlier,
+        last,
+        manner: manner(&fields)?,
+        user: user(&fields)?,
+        ignored: ignored(&fields, READ, REFUSED),
+    })
+}
+
+/// The fields of a body that ask for nothing that cannot be done; `null` is the same as absent.
+pub(super) fn fields(body: &[u8], refused: &[Refused]) -> Result<Map<String, Value>, Failure> {
     let value: Value = serde_json::from_slice(body)
         .map_err(|error| Failure::unreadable(format!("the body is not JSON: {error}")))?;
     let Value::Object(mut fields) = value else {
         return Err(Failure::unreadable("the body must be a JSON object"));
     };
     fields.retain(|_, value| !value.is_null());
-    for (name, is_harmless, why) in REFUSED {
+    for (name, is_harmless, why) in refused {
         if fields.get(*name).is_some_and(|value| !is_harmless(value)) {
             return Err(Failure::invalid(*name, format!("`{name}` cannot be used here: {why}")));
         }
     }
-    let (earlier, last) = messages(&fields)?;
-    Ok(Asked {
-        model: text(&fields, "model")?.ok_or_else(|| missing("model"))?,
-        earlier,
-        last,
-        manner: manner(&fields)?,
-        user: user(&fields)?,
-        ignored: ignored(&fields),
-    })
+    Ok(fields)
 }
 
-fn messages(fields: &Map<String, Value>) -> Result<(Vec<Said>, Said), Failure> {
+fn messages(fields: &Map<String, Value>) -> Result<Vec<Said>, Failure> {
     let messages = fields.get("messages").ok_or_else(|| missing("messages"))?;
     let Value::Array(messages) = messages else {
         return Err(Failure::invalid("messages", "`messages` must be a list"));
     };
-    let mut said = messages
-        .iter()
-        .enumerate()
-        .map(|(index, message)| content::read(message, &format!("messages[{index}]")))
-        .collect::<Result<Vec<Said>, Failure>>()?;
+    let read = |(index, message)| content::read(message, &format!("messages[{index}]"));
+    messages.iter().enumerate().map(read).collect()
+}
+
+/// What was said before, and what is said now; `place` is the field it stands in.
+pub(super) fn parted(mut said: Vec<Said>, place: &str) -> Result<(Vec<Said>, Said), Failure> {
     match said.pop() {
         Some(last) if last.role == Role::User && !last.is_empty() => Ok((said, last)),
-        Some(last) if last.role == Role::User => Err(Failure::invalid(
-            format!("messages[{}].content", said.len()),
-            "the last message says nothing",
-        )),
-        Some(_) => {
-            Err(Failure::invalid("messages", "the last message must be the user's: it is what is answered"))
+        Some(last) if last.role == Role::User => {
+            Err(Failure::invalid(place, "the last message says nothing"))
         }
-        None => Err(Failure::invalid("messages", "`messages` is empty: there is nothing to answer")),
+        Some(_) => {
+            Err(Failure::invalid(place, "the last message must be the user's: it is what is answered"))
+        }
+        None => Err(Failure::invalid(place, format!("`{place}` is empty: there is nothing to answer"))),
     }
+}
+
+/// Whom it is for.
+pub(super) fn model(fields: &Map<String, Value>) -> Result<String, Failure> {
+    text(fields, "model")?.ok_or_else(|| missing("model"))
 }
 
 fn manner(fields: &Map<String, Value>) -> Result<Manner, Failure> {
@@ -124,7 +137,8 @@ fn manner(fields: &Map<String, Value>) -> Result<Manner, Failure> {
     })
 }
 
-fn user(fields: &Map<String, Value>) -> Result<Option<String>, Failure> {
+/// Who says it, if the client tells.
+pub(super) fn user(fields: &Map<String, Value>) -> Result<Option<String>, Failure> {
     let Some(user) = text(fields, "user")? else { return Ok(None) };
     let is_good = (1..=USER_CHARS).contains(&user.chars().count()) && !user.chars().any(char::is_control);
     if !is_good {
@@ -135,12 +149,14 @@ fn user(fields: &Map<String, Value>) -> Result<Option<String>, Failure> {
     Ok(Some(user))
 }
 
-fn ignored(fields: &Map<String, Value>) -> Vec<String> {
-    let is_known = |name: &str| READ.contains(&name) || REFUSED.iter().any(|(refused, ..)| *refused == name);
-    fields.keys().filter(|name| !is_known(name)).take(MOST_TOLD).cloned().collect()
+/// Fields that are neither read nor refused.
+pub(super) fn ignored(fields: &Map<String, Value>, read: &[&str], refused: &[Refused]) -> Vec<String> {
+    let is_known = |name: &str| read.contains(&name) || refused.iter().any(|(known, ..)| *known == name);
+    let ignored = fields.keys().filter(|name| !is_known(name)).take(MOST_TOLD);
+    ignored.map(|name| name.chars().take(NAME_CHARS).collect()).collect()
 }
 
-fn text(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, Failure> {
+pub(super) fn text(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, Failure> {
     match fields.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
@@ -148,7 +164,7 @@ fn text(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, Failu
     }
 }
 
-fn flag(value: Option<&Value>, name: &str) -> Result<bool, Failure> {
+pub(super) fn flag(value: Option<&Value>, name: &str) -> Result<bool, Failure> {
     match value {
         None => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
@@ -160,7 +176,7 @@ fn missing(name: &str) -> Failure {
     Failure::invalid(name, format!("`{name}` is missing"))
 }
 
-fn is_empty(value: &Value) -> bool {
+pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Array(list) => list.is_empty(),
         Value::Object(map) => map.is_empty(),
@@ -169,7 +185,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn is_free(value: &Value) -> bool {
+pub(super) fn is_free(value: &Value) -> bool {
     matches!(value.as_str(), Some("auto" | "none"))
 }
 
@@ -177,7 +193,7 @@ fn is_one(value: &Value) -> bool {
     value.as_u64() == Some(1)
 }
 
-fn is_off(value: &Value) -> bool {
+pub(super) fn is_off(value: &Value) -> bool {
     value.as_bool() == Some(false) || value.as_u64() == Some(0)
 }
 
@@ -235,10 +251,9 @@ mod tests {
             ("messages", json!([])),
             ("messages", json!({})),
             ("messages", json!([{"role": "assistant", "content": "hi"}])),
-            ("messages[0].content", json!([{"role": "user", "content": ""}])),
+            ("messages", json!([{"role": "user", "content": ""}])),
         ] {
-            let name = field.split('[').next().unwrap();
-            let failure = reading(&with(json!({name: value}))).unwrap_err();
+            let failure = reading(&with(json!({field: value}))).unwrap_err();
             assert_eq!(failure.body_value()["error"]["param"], field, "{failure:?}");
         }
     }

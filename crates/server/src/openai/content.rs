@@ -102,12 +102,13 @@ fn piece(part: &Value, place: &str) -> Result<Piece, Failure> {
             .ok_or_else(|| Failure::invalid(format!("{place}.{name}"), "it must be a string"))
     };
     match kind {
-        Some("text") => text("text"),
+        Some("text" | "input_text" | "output_text") => text("text"),
         Some("refusal") => text("refusal"),
-        Some("image_url") => picture(part, &format!("{place}.image_url")),
-        Some("file") => file(part, &format!("{place}.file")),
+        Some("image_url" | "input_image") => picture(part, &format!("{place}.image_url")),
+        Some("file") => file(part.get("file").unwrap_or(&Value::Null), &format!("{place}.file")),
+        Some("input_file") => file(part, place),
         _ => {
-            let message = "a part must be one of text, image_url, file";
+            let message = "a part must be text, a picture or a file: text, image_url, file; input_text, …";
             Err(Failure::invalid(format!("{place}.type"), message))
         }
     }
@@ -124,8 +125,8 @@ fn picture(part: &Value, place: &str) -> Result<Piece, Failure> {
     Ok(Piece::Media(Media { name: None, media_type, bytes, place: place.into() }))
 }
 
-fn file(part: &Value, place: &str) -> Result<Piece, Failure> {
-    let field = |name: &str| part.get("file").and_then(|file| file.get(name)).and_then(Value::as_str);
+fn file(file: &Value, place: &str) -> Result<Piece, Failure> {
+    let field = |name: &str| file.get(name).and_then(Value::as_str);
     let bytes = data(field("file_data"), &format!("{place}.file_data"))?;
     let name = field("filename").unwrap_or("file");
     let name = name.chars().filter(|letter| !letter.is_control()).take(NAME_CHARS).collect();

@@ -78,7 +78,7 @@ impl Failure {
 
     /// No such URL.
     pub(crate) fn no_route() -> Self {
-        let message = "there is GET /v1/models and POST /v1/chat/completions";
+        let message = "there is GET /v1/models, POST /v1/chat/completions and POST /v1/responses";
         Self::new(StatusCode::NOT_FOUND, "unknown_url", message)
     }
 
@@ -172,6 +172,11 @@ impl Failure {
     /// What a client reads, also in the middle of a stream.
     pub(crate) fn body_value(&self) -> Value {
         json!({"error": {"message": self.message, "type": self.kind(), "param": self.param, "code": self.code}})
+    }
+
+    /// The same where only this much is said.
+    pub(crate) fn in_short(&self) -> Value {
+        json!({"code": self.code, "message": self.message})
     }
 
     fn kind(&self) -> &'static str {

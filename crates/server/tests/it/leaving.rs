@@ -76,9 +76,11 @@ async fn a_server_that_stops_ends_streams_in_order_and_stops_what_nobody_can_com
     let mut invited = [0; 25];
     tokio::io::AsyncReadExt::read_exact(&mut late, &mut invited).await.unwrap();
     reached.stop.cancel();
-    for stream in [alone, bound] {
+    for (stream, words) in [(alone, "has stopped the run"), (bound, "goes on when it starts again")] {
         let pieces = stream.rest().await;
-        assert_eq!(pieces.last().unwrap()["error"]["code"], "shutting_down", "{pieces:?}");
+        let error = &pieces.last().unwrap()["error"];
+        assert_eq!(error["code"], "shutting_down", "{pieces:?}");
+        assert!(error["message"].as_str().unwrap().contains(words), "{pieces:?}");
     }
     tokio::io::AsyncWriteExt::write_all(&mut late, b"{}").await.unwrap();
     let said = crate::served::hear(late).await;

@@ -15,4 +15,5 @@ mod leaving;
 mod listening;
 mod reached;
 mod refusals;
+mod responses;
 mod served;

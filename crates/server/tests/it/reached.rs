@@ -108,7 +108,8 @@ impl Reached {
         assert!(head[0].contains(" 200 "), "{head:?}");
         let session = head.iter().find_map(|line| line.strip_prefix("x-rooftree-session: "));
         let session = session.map(|session| SessionId::parse(session).unwrap());
-        Streaming { session, lines, seen: Vec::new() }
+        let until = tokio::time::Instant::now() + PATIENCE;
+        Streaming { session, lines, until, seen: Vec::new() }
     }
 
     /// The model's requests whose last message holds this.
@@ -126,6 +127,7 @@ impl Reached {
 pub struct Streaming {
     session: Option<SessionId>,
     lines: BufReader<TcpStream>,
+    until: tokio::time::Instant,
     /// What it said so far.
     pub seen: Vec<Value>,
 }
@@ -148,7 +150,8 @@ impl Streaming {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, read).await.unwrap_or_else(|_| panic!("the stream is stuck"))
+        // From the beginning of the stream: one that is held for ever lives, and is stuck.
+        tokio::time::timeout_at(self.until, read).await.unwrap_or_else(|_| panic!("the stream is stuck"))
     }
 
     /// Reads on until a comment says that the stream lives; says whether one came before the end.

@@ -1,4 +1,4 @@
-//! Asks an agent as a model is asked: one answer, or a stream of its pieces.
+//! Asks an agent as a model is asked, whichever way: one answer, or a stream of its pieces.
 
 mod pieces;
 
@@ -11,15 +11,18 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
+use rooftree_protocol::SessionId;
 
 use super::{Reception, body};
 use crate::{
     agents::named,
     exchange::{Ended, Exchange, Hearing, Place, Question, Seat, Step},
     openai::{
-        asked::{self, Asked, Manner},
+        asked::{Asked, Manner},
+        chat,
         failure::Failure,
-        written::{Ending, Letterhead, Status},
+        responses,
+        wire::{Ending, Letterhead, Status, Wire},
     },
     telling::{Detail, Held, Told},
 };
@@ -34,10 +37,28 @@ const VERBOSE: HeaderName = HeaderName::from_static("x-rooftree-verbose");
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// `POST /v1/chat/completions`
-pub(super) async fn answer(
+pub(super) async fn chat_completions(
     State(reception): State<Arc<Reception>>,
     headers: HeaderMap,
     body: Body,
+) -> Result<Response, Failure> {
+    answer(reception, headers, body, &chat::WIRE).await
+}
+
+/// `POST /v1/responses`
+pub(super) async fn responses(
+    State(reception): State<Arc<Reception>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Failure> {
+    answer(reception, headers, body, &responses::WIRE).await
+}
+
+async fn answer(
+    reception: Arc<Reception>,
+    headers: HeaderMap,
+    body: Body,
+    wire: &'static Wire,
 ) -> Result<Response, Failure> {
     // Before the body is read: what waits for a seat has no memory of its own.
     let permit = reception.seats.clone().try_acquire_owned();
@@ -49,7 +70,7 @@ pub(super) async fn answer(
     if reception.stopping.is_cancelled() {
         return Err(Failure::stopping());
     }
-    let asked = asked::read(&body)?;
+    let asked = (wire.read)(&body)?;
     let agents = reception.agents.clone();
     let agent = agents.exposed(&asked.model).ok_or_else(|| Failure::no_model(&asked.model))?;
     let model = named(&agent);
@@ -68,8 +89,8 @@ pub(super) async fn answer(
     let letterhead = Letterhead { model, session, run, created, ignored };
     let session = HeaderValue::from_str(letterhead.session.as_str());
     let mut response = match manner {
-        Manner::Whole => whole(exchange, &letterhead).await?,
-        manner => pieces::stream(exchange, letterhead, manner, heartbeat).into_response(),
+        Manner::Whole => whole(exchange, letterhead, wire).await?,
+        manner => pieces::stream(exchange, (wire.pieces)(letterhead, manner), heartbeat).into_response(),
     };
     if let Ok(session) = session {
         response.headers_mut().insert(SESSION, session);
@@ -77,33 +98,32 @@ pub(super) async fn answer(
     Ok(response)
 }
 
-async fn whole(mut exchange: Exchange, letterhead: &Letterhead) -> Result<Response, Failure> {
-    let (mut content, mut reasoning) = (String::new(), String::new());
+async fn whole(mut exchange: Exchange, letterhead: Letterhead, wire: &Wire) -> Result<Response, Failure> {
+    let mut told: Vec<Told> = Vec::new();
     let status = loop {
         match exchange.next().await {
-            Step::Told(Told::Text(text)) => content.push_str(&text),
-            Step::Told(Told::Deed(deed)) => reasoning.push_str(&deed),
+            Step::Told(more) => told.push(more),
             Step::Ended(Ended::Answered(status)) => break Status::Run(status),
             Step::Ended(Ended::Held(held)) => {
-                content.push_str(&in_words(&held, letterhead, !content.is_empty()));
+                let is_behind_text = told.iter().any(|told| matches!(told, Told::Text(_)));
+                told.push(in_words(&held, exchange.session(), is_behind_text));
                 break Status::Needs(held.kind, held.id);
             }
             Step::Ended(Ended::Failed(failure)) => return Err(failure),
         }
     };
     let ending = Ending { status, usage: exchange.usage() };
-    Ok(Json(letterhead.whole(&content, &reasoning, &ending)).into_response())
+    Ok(Json((wire.whole)(letterhead, &told, &ending)).into_response())
 }
 
 /// What the person at the client reads when the run waits for an answer that is given elsewhere.
-fn in_words(held: &Held, letterhead: &Letterhead, is_behind_text: bool) -> String {
+fn in_words(held: &Held, session: &SessionId, is_behind_text: bool) -> Told {
     let before = if is_behind_text { "\n\n" } else { "" };
     let Held { kind, id, about, .. } = held;
     let how = if *kind == "permission" { "allow" } else { "answer" };
-    let session = &letterhead.session;
-    format!(
+    Told::Text(format!(
         "{before}This waits for {kind} {id}: {about}. `rooftree permissions {how} {id}` answers it, and session {session} goes on."
-    )
+    ))
 }
 
 fn refuse_no_json(headers: &HeaderMap) -> Result<(), Failure> {
