@@ -266,8 +266,14 @@ impl World {
 
     /// Tells everybody who watches.
     pub(crate) fn publish(&self, event: Arc<Event>) {
+        self.publish_after(u64::MAX, event);
+    }
+
+    /// The same for something passing that was said when the journal had so many events: whoever has
+    /// read on is not told.
+    pub(crate) fn publish_after(&self, head: u64, event: Arc<Event>) {
         self.options.hooks.tell(&event);
-        self.bus.publish(event);
+        self.bus.publish(head, event);
     }
 
     /// What must never be kept or told.

@@ -31,6 +31,8 @@ pub(super) fn fill(draft: &Draft, base: Option<&AgentDefinition>, knowledge: &Kn
     let mut definition = base.cloned().unwrap_or_default();
     definition.name.clone_from(&draft.name);
     definition.source = draft.source.clone();
+    // Who can be reached over HTTP says so itself.
+    definition.api_exposed = false;
     let complaints =
         Complaints { list: draft.complaints.clone(), ..Complaints::about(&draft.path, &draft.text) };
     let mut filling = Filling {
@@ -116,7 +118,7 @@ impl Filling<'_> {
             Field::UseAs => self.use_as(entry),
             Field::Hidden => self.definition.hidden = self.flag(entry).unwrap_or_default(),
             Field::Visible => self.definition.hidden = !self.flag(entry).unwrap_or(true),
-            Field::ApiExposed => self.api_exposed(entry),
+            Field::ApiExposed => self.definition.api_exposed = self.flag(entry).unwrap_or_default(),
             Field::Strict => self.definition.strict = self.flag(entry).unwrap_or_default(),
             Field::Color | Field::Icon => self.look(field, entry),
             Field::Limits => self.limits(entry),
@@ -166,13 +168,6 @@ impl Filling<'_> {
     fn exposure(&mut self, entry: &Entry) {
         self.definition.exposure = self.typed(entry).unwrap_or_default();
         if self.definition.exposure != Exposure::Tools {
-            self.not_yet(entry);
-        }
-    }
-
-    fn api_exposed(&mut self, entry: &Entry) {
-        self.definition.api_exposed = self.flag(entry).unwrap_or_default();
-        if self.definition.api_exposed {
             self.not_yet(entry);
         }
     }

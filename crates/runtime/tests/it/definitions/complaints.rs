@@ -27,6 +27,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
         ("tolls: [Read]", "E0318 3:1+5 unknown field `tolls` | did you mean `tools`?"),
         ("weather: nice", "W0101 3:1+7 unknown field `weather` | it has no effect"),
         ("x-weather: nice", ""),
+        ("api_exposed: true", ""),
         ("top_p: 1", "W0102 3:1+5 `top_p` has no effect yet"),
         ("hooks: {Stop: []}", ""),
         ("hooks: {Stpo: []}", "E0321 3:1+5 `hooks`: there is no event `Stpo`"),
