@@ -113,11 +113,12 @@ impl History {
             EventBody::SessionCleared { reason: ClearReason::Asked } => self.clear(),
             EventBody::SessionCleared { reason: ClearReason::Emergency } => self.start_over(),
             EventBody::ContextCompacted(compaction) => self.shrink(compaction),
-            EventBody::RunStarted { mode, message, title, .. } => {
+            EventBody::RunStarted { mode, message, title, policy, .. } => {
                 self.close_open(INTERRUPTED);
                 self.run = event.run.clone().map(|id| {
                     let mut run = RunView::new(id, message.clone(), *mode, event.ts);
                     run.title.clone_from(title);
+                    run.policy.clone_from(policy);
                     run
                 });
             }
@@ -172,6 +173,11 @@ impl History {
             EventBody::QuestionAnswered { id, .. } => self.note_settled(id.as_str(), None),
             EventBody::ModeChanged { mode, by } => {
                 self.mode = mode.map(|mode| ChangedMode { mode, is_wish: by == "user" });
+            }
+            EventBody::PolicyChanged(policy) => {
+                if let Some(run) = &mut self.run {
+                    run.policy = Some(Box::new(policy.clone()));
+                }
             }
             EventBody::HookSaid(note) => self.hear_hook(note),
             EventBody::TodoUpdated { items } => self.todos = items.as_slice().into(),
