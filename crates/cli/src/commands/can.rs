@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::{
     commands::{
+        agents::tools,
         run::{known, permission_mode},
         sessions::{
             find::{self, Among},
@@ -76,7 +77,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         deny: known(&arguments.deny)?.into_iter().chain(settings.deny).collect(),
     };
     let policy = effective::policy(base, &definition, &rules, &sessions, &environment.cwd);
-    let known = Known::of(&gathered.servers(environment), &household.definitions, &definition)?;
+    let known = Known::of(&tools(), &gathered.servers(environment), &household.definitions, &definition)?;
     let input = judging::arguments(&known, &arguments.tool, arguments.arguments.as_deref())?;
     let call = || Call { tool: &arguments.tool, input: input.clone(), cwd: &environment.cwd, effect: None };
     let mut judgement = judging::judge(&known, &policy, &gathered.confining, call())?;

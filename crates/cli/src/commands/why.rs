@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use self::past::Past;
 use crate::{
-    commands::sessions::to_read,
+    commands::{agents::tools, sessions::to_read},
     environment::Environment,
     exit::Exit,
     household::{self, Household},
@@ -111,7 +111,8 @@ impl Here {
         // An agent that is gone brought nothing along that is still here.
         let definition = self.household.definitions.find(&past.agent).unwrap_or_default();
         // Whether the agent had it was decided then, and the journal tells.
-        let known = Known::of(&self.servers, &self.household.definitions, &definition)?.unscoped();
+        let known = Known::of(&tools(), &self.servers, &self.household.definitions, &definition)?;
+        let known = known.unscoped();
         let (input, effect) = (past.call.input.clone(), past.effect);
         let call = Call { tool: &past.call.tool, input, cwd: &session.cwd, effect };
         Ok(judging::judge(&known, policy, &self.sandbox, call).ok())

@@ -11,8 +11,6 @@ use rooftree_tools::{
     toolset::Found,
 };
 
-use crate::commands::agents::tools;
-
 /// The tools that are known here.
 pub struct Known {
     /// All of them, whoever has them.
@@ -25,8 +23,9 @@ pub struct Known {
 }
 
 impl Known {
-    /// Those of an agent.
+    /// Those of an agent; `tools` are our own.
     pub fn of(
+        tools: &Toolset,
         servers: &Servers,
         definitions: &Definitions,
         definition: &AgentDefinition,
@@ -37,7 +36,7 @@ impl Known {
         let usable = effective::servers(servers, definitions, definition);
         let recall = |wanted: &BTreeMap<String, McpServer>| servers.recall(wanted).map_err(unreadable);
         let (seen, usable) = (recall(&everywhere)?, recall(&usable)?);
-        let with = |remote: Vec<Arc<dyn Tool>>| Toolset::new(tools().iter().cloned().chain(remote));
+        let with = |remote: Vec<Arc<dyn Tool>>| Toolset::new(tools.iter().cloned().chain(remote));
         let own = effective::tools(&with(usable.tools), definition);
         Ok(Self { all: with(seen.tools), own, servers: everywhere, unseen: seen.unseen })
     }

@@ -46,7 +46,7 @@ impl Filling<'_> {
                 "enabled" => server.enabled = self.flag(field).unwrap_or(true),
                 "timeout" | "timeout_secs" => server.timeout_secs = self.count(field).map(u64::from),
                 "sandbox" => server.sandbox = self.confinement(field),
-                "network" => server.network = self.typed(field),
+                "network" => server.network = self.network(field),
                 "type" if matches!(field.node.text(), Some("sse" | "ws")) => {
                     self.wrong(field, "a server of the kind `stdio` or `http`");
                 }
