@@ -144,6 +144,10 @@ pub struct McpServer {
     /// Whom its confined program can reach; everybody if nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
+    /// What its confined program may change besides the directory it runs in. Only people who set it
+    /// up for themselves can say so.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub writable: Vec<PathBuf>,
 }
 
 impl McpServer {
@@ -167,6 +171,7 @@ impl Default for McpServer {
             trust_hints: false,
             sandbox: None,
             network: None,
+            writable: Vec::new(),
         }
     }
 }

@@ -49,4 +49,4 @@ pub use semantic_search::{Embedder, SemanticSearch};
 pub use tool::{Tool, ToolContext, ToolOutput};
 pub use toolset::Toolset;
 pub use web::Web;
-pub use web_search::{Backend, Key, Service};
+pub use web_search::{Backend, Charge, Key, Service};

@@ -68,7 +68,8 @@ impl Policy {
         self.explain_at(judged, judged.pinned().as_ref())
     }
 
-    fn explain_at(&self, judged: &Judged<'_>, pinned: Option<&Pinned>) -> Derivation {
+    /// Judges one call whose links were followed before, and tells how.
+    pub fn explain_at(&self, judged: &Judged<'_>, pinned: Option<&Pinned>) -> Derivation {
         let facts = Facts::of(judged, pinned);
         let mut walk = Walk { policy: self, facts: &facts, effect: facts.effect(), uncovered: None };
         let mut steps = Vec::with_capacity(7);

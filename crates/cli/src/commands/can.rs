@@ -19,10 +19,10 @@ use crate::{
     },
     environment::Environment,
     exit::Exit,
-    household::Household,
-    judging::{self, Call, Decision, Judgement},
+    household::{self, Household},
+    judging::{self, Asked, Call, Decision, Judgement, Known},
     minds::Minds,
-    output, settings,
+    output, servers, settings,
     terminal::clean::clean_line,
 };
 
@@ -69,6 +69,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         }
     }
     let guarding = effective::guarding(&household.hooks, &household.definitions);
+    let gathered = servers::gather(environment, &household::places(environment), &settings, &[])?;
     let base = Policy {
         mode: arguments.permission_mode.or(settings.mode).unwrap_or_default(),
         allow: known(&arguments.allow)?.into_iter().chain(settings.allow).collect(),
@@ -76,11 +77,13 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         deny: known(&arguments.deny)?.into_iter().chain(settings.deny).collect(),
     };
     let policy = effective::policy(base, &definition, &rules, &sessions, &environment.cwd);
-    let all = tools();
-    let own = effective::tools(&all, &definition);
-    let input = judging::arguments(&all, &arguments.tool, arguments.arguments.as_deref())?;
-    let call = Call { tool: &arguments.tool, input, cwd: &environment.cwd };
-    let judgement = judging::judge(&all, &own, &policy, call)?;
+    let known = Known::of(&tools(), &gathered.servers(environment), &household.definitions, &definition)?;
+    let input = judging::arguments(&known, &arguments.tool, arguments.arguments.as_deref())?;
+    let call = || Call { tool: &arguments.tool, input: input.clone(), cwd: &environment.cwd, effect: None };
+    let mut judgement = judging::judge(&known, &policy, &gathered.confining, call())?;
+    if judgement.decision != Decision::Deny {
+        judgement.hooks = judging::asked(&known, &household.hooks, &definition, policy.mode, &call())?;
+    }
     let text = if arguments.json {
         output::json_page(&json!({ "agent": definition.name, "mode": policy.mode, "judgement": judgement }))?
     } else {
@@ -100,6 +103,11 @@ fn in_words(agent: &str, judgement: &Judgement) -> String {
     text += &format!("\n{}: {}\n", judgement.decision.word(), clean_line(&judgement.reason));
     for step in &judgement.steps {
         text += &format!("  {}\n", clean_line(step));
+    }
+    for Asked { hook, place } in &judgement.hooks {
+        let hook = clean_line(hook);
+        text +=
+            &format!("  a hook would be asked first, and could refuse or change it: `{hook}` in {place}\n");
     }
     text
 }

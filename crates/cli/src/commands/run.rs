@@ -8,6 +8,7 @@ mod follow;
 mod heed;
 mod input;
 mod linger;
+mod named;
 mod outcome;
 mod prompt;
 mod report;
@@ -160,7 +161,7 @@ async fn attempt(
     let tape = thinking::tape(arguments, environment, &settings)?;
     let minds = Arc::new(Minds::taped(environment, &settings, &tape)?);
     let search = embeddings::search(environment, &settings, &minds, &tape)?;
-    let online = Online::of(&settings, &minds.credentials)?;
+    let online = Online::of(&settings, &minds.credentials, &minds.catalog)?;
     let asking = asking(arguments, environment);
     if asking == Asked::Person {
         trust::question::ask(environment, &household::places(environment)).await?;
@@ -170,6 +171,7 @@ async fn attempt(
         servers::gather(environment, &household::places(environment), &settings, &arguments.mcp_config)?;
     let definitions = household.definitions;
     let said = prompt::gather(arguments, environment, initial_prompt(arguments, &definitions).as_deref())?;
+    let said = named::expanded(said, &gathered, environment).await?;
     let store = environment.store()?;
     let target = target::find(arguments, environment, &definitions, &*store).await?;
     let chosen = thinking::choose(arguments, &settings, &minds, &tape)?;

@@ -70,7 +70,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let has_token = arguments.token.as_ref().is_some_and(|token| !token.trim().is_empty());
     let wishes = Wishes { sandbox, network, ..wishes(&minds, &settings)? };
     let search = embeddings::search(environment, &settings, &minds, &Tape::Off)?;
-    let online = Online::of(&settings, &minds.credentials)?;
+    let online = Online::of(&settings, &minds.credentials, &minds.catalog)?;
     let base = Arc::new(OnceLock::new());
     let callbacks = Callbacks::new(&external_agents::secret(environment)?, door(base.clone()));
     let address = SocketAddr::new(arguments.bind, arguments.port);

@@ -164,6 +164,7 @@ pub mod tests {
             full: None,
             files: Vec::new(),
             diff: None,
+            usage: None,
             task: Some(TaskNote {
                 outside: false,
                 task: RunId::from_entropy(tail),

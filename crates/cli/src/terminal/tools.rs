@@ -87,6 +87,7 @@ mod tests {
             files: Vec::new(),
             diff: None,
             task: None,
+            usage: None,
         }
     }
 

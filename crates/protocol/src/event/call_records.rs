@@ -104,6 +104,9 @@ pub struct ToolRecord {
     /// The task it started or asked about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskNote>,
+    /// What a model that the tool itself asked has cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// What a call says about a task.

@@ -90,6 +90,9 @@ pub struct PolicyNote {
     /// Rules that refuse.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
+    /// What from outside the agent has read, where the mode is narrower for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wary: Option<String>,
 }
 
 /// What a run can wait for.

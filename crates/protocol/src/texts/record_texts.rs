@@ -3,7 +3,10 @@
 use super::{Edit, list, optional, parts, path, problem, text, value};
 use crate::{
     ToolCall,
-    event::{Compaction, Denial, ReplyPart, ReplyRecord, Report, RunEnd, Shrinking, ToolRecord, Verdict},
+    event::{
+        Compaction, Denial, PolicyNote, ReplyPart, ReplyRecord, Report, RunEnd, Shrinking, ToolRecord,
+        Verdict,
+    },
     tool_call::FileNote,
 };
 
@@ -43,12 +46,19 @@ pub(super) fn tool(record: &mut ToolRecord, edit: Edit<'_>) {
         files,
         diff,
         task: _,
+        usage: _,
     } = record;
     text(tool, edit);
     text(title, edit);
     parts(content, edit);
     files.iter_mut().for_each(|note| file(note, edit));
     optional(diff, edit);
+}
+
+pub(super) fn policy(note: &mut PolicyNote, edit: Edit<'_>) {
+    let PolicyNote { mode: _, allow, ask, deny, wary } = note;
+    [allow, ask, deny].into_iter().for_each(|rules| list(rules, edit));
+    optional(wary, edit);
 }
 
 fn file(note: &mut FileNote, edit: Edit<'_>) {

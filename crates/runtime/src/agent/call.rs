@@ -149,5 +149,6 @@ pub(super) fn not_made(call: &ToolCall, title: &str, outcome: Outcome, words: St
         files: Vec::new(),
         diff: None,
         task: None,
+        usage: None,
     }
 }

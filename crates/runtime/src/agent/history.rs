@@ -12,8 +12,8 @@ use rooftree_protocol::{
     Answer, BlobId, Event, EventBody, Lane, Limits, MessageId, Origin, Part, PermissionMode, Repeat, RunId,
     Timestamp, Todo, ToolCall, ToolKind, ToolResult, Usage,
     event::{
-        ClearReason, Compaction, HookNote, ReplyRecord, Shrinking, StopReason, TaskNote, ToolRecord, Verdict,
-        WaitReason,
+        ClearReason, Compaction, HookNote, PolicyNote, ReplyRecord, Shrinking, StopReason, TaskNote,
+        ToolRecord, Verdict, WaitReason,
     },
 };
 use rooftree_providers::ModelMessage;
@@ -113,11 +113,11 @@ impl History {
             EventBody::SessionCleared { reason: ClearReason::Asked } => self.clear(),
             EventBody::SessionCleared { reason: ClearReason::Emergency } => self.start_over(),
             EventBody::ContextCompacted(compaction) => self.shrink(compaction),
-            EventBody::RunStarted { mode, message, title, .. } => {
+            EventBody::RunStarted { mode, message, title, policy, .. } => {
                 self.close_open(INTERRUPTED);
                 self.run = event.run.clone().map(|id| {
                     let mut run = RunView::new(id, message.clone(), *mode, event.ts);
-                    run.title.clone_from(title);
+                    (run.title, run.policy) = (title.clone(), policy.clone());
                     run
                 });
             }
@@ -173,6 +173,7 @@ impl History {
             EventBody::ModeChanged { mode, by } => {
                 self.mode = mode.map(|mode| ChangedMode { mode, is_wish: by == "user" });
             }
+            EventBody::PolicyChanged(policy) => self.hold_to(policy),
             EventBody::HookSaid(note) => self.hear_hook(note),
             EventBody::TodoUpdated { items } => self.todos = items.as_slice().into(),
             EventBody::RunVerified(verdict) => self.take_verdict(verdict),
@@ -181,6 +182,13 @@ impl History {
                 self.run = None;
             }
             _ => {}
+        }
+    }
+
+    /// What may happen in the run without asking is something else now.
+    fn hold_to(&mut self, policy: &PolicyNote) {
+        if let Some(run) = &mut self.run {
+            run.policy = Some(Box::new(policy.clone()));
         }
     }
 

@@ -46,6 +46,7 @@ pub(super) fn keep(
         files: output.files,
         diff: output.diff,
         task: output.task,
+        usage: output.usage,
     };
     let mut bodies = vec![EventBody::ToolCompleted(record)];
     bodies.extend(output.todos.map(|items| EventBody::TodoUpdated { items }));

@@ -1,8 +1,11 @@
 //! What may happen without asking, as it is now: settings, definition and mandate, the rules people made, the mode.
 
-use rooftree_protocol::{EventBody, PermissionMode, event::NoticeLevel};
+use rooftree_protocol::{
+    EventBody, PermissionMode,
+    event::{NoticeLevel, PolicyNote},
+};
 
-use super::Agent;
+use super::{Agent, permission::written};
 use crate::{Error, standing};
 
 impl Agent {
@@ -27,7 +30,25 @@ impl Agent {
         }
         standing::add(&mut policy, &rules, &[root, self.session.id.clone()], &self.home);
         (self.policy, self.policy_of) = (policy, (edition, mode, is_wary));
+        self.note_policy();
         Ok(())
+    }
+
+    /// The policy as the journal keeps it.
+    pub(super) fn policy_note(&self) -> PolicyNote {
+        let started_with = self.world.policy(&self.kit.definition, self.mandate.as_deref()).mode;
+        let is_narrower = self.is_wary() && self.mode_now(started_with) == PermissionMode::Auto;
+        let wary = self.history.outside().filter(|_| is_narrower).map(str::to_owned);
+        written(&self.policy, wary)
+    }
+
+    /// Invariant: the last policy a run's journal tells is the one that calls are judged by.
+    fn note_policy(&mut self) {
+        let Some(run) = self.history.run() else { return };
+        let note = self.policy_note();
+        if run.policy.as_deref() != Some(&note) {
+            self.note(EventBody::PolicyChanged(note));
+        }
     }
 
     /// Whether what the model has read may speak through it.

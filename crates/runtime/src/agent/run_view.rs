@@ -4,7 +4,7 @@ use std::{collections::VecDeque, path::PathBuf};
 
 use rooftree_protocol::{
     Answer, Mandate, MessageId, Outcome, RunId, Timestamp, ToolCall, Usage,
-    event::{Denial, HookNote, ReplyRecord, RunMode, StopReason, ToolRecord},
+    event::{Denial, HookNote, PolicyNote, ReplyRecord, RunMode, StopReason, ToolRecord},
     tool_call::{FileAction, FileNote},
 };
 
@@ -43,6 +43,8 @@ pub struct RunView {
     pub mode: RunMode,
     /// What it is about, in short.
     pub title: String,
+    /// What may happen in it without asking, as the journal last told.
+    pub policy: Option<Box<PolicyNote>>,
     /// Replies so far.
     pub turns: u32,
     /// Calls that ended so far.
@@ -95,6 +97,7 @@ impl RunView {
             started_at,
             mode,
             title: String::new(),
+            policy: None,
             turns: 0,
             calls: 0,
             usage: Usage::none(),
@@ -173,6 +176,7 @@ impl RunView {
 
     pub(super) fn note_result(&mut self, record: &ToolRecord) {
         self.calls += 1;
+        self.usage += record.usage.unwrap_or_else(Usage::none);
         if record.outcome == Outcome::Denied {
             let reason = rooftree_protocol::message::text_of(&record.content);
             let (call, tool, title) = (record.call.clone(), record.tool.clone(), record.title.clone());

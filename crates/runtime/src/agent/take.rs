@@ -5,7 +5,7 @@
 use rooftree_protocol::{EventBody, Lane, Message, Origin, RunId, event::RunMode};
 use rooftree_store::{InboxItem, failpoint, looked_at};
 
-use super::{Agent, hook_points, journal::Commit, permission::written};
+use super::{Agent, hook_points, journal::Commit};
 use crate::{Error, inbox};
 
 /// Starts a run for the next message in the mail, or for what waits at the boundary.
@@ -38,7 +38,7 @@ async fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(),
         title: titled(&item.message),
         depth: agent.depth(),
         parent: agent.mandate.as_ref().map(|mandate| mandate.parent.clone()),
-        policy: Some(Box::new(written(&agent.policy))),
+        policy: Some(Box::new(agent.policy_note())),
     };
     let mut commit = Commit { run: Some(run.clone()), opens: Some(Some(run)), ..Commit::default() };
     commit.bodies.push(started);

@@ -97,5 +97,6 @@ pub(super) fn result(name: &str) -> Event {
         files: Vec::new(),
         diff: None,
         task: None,
+        usage: None,
     }))
 }

@@ -110,7 +110,7 @@ impl Filling<'_> {
             Field::MaxTurns => self.definition.max_turns = self.count(entry),
             Field::PermissionMode => self.permission_mode(entry),
             Field::Sandbox => self.sandbox(entry),
-            Field::Network => self.network(entry),
+            Field::Network => self.definition.network = self.network(entry),
             Field::Background => self.definition.background = self.flag(entry).unwrap_or_default(),
             Field::Isolation => self.definition.isolation = self.typed(entry).unwrap_or_default(),
             Field::Memory => self.definition.memory = self.typed(entry),

@@ -118,7 +118,7 @@ ask refused.example
 true"#;
 
 /// Says hello to everybody who asks, for as long as this process lives.
-fn greeter() -> String {
+pub fn greeter() -> String {
     let server = server();
     let port = server.local_addr().unwrap().port().to_string();
     thread::spawn(move || {

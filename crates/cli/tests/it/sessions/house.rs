@@ -263,6 +263,7 @@ impl<'a> Writer<'a> {
             files: Vec::new(),
             diff: None,
             task: None,
+            usage: None,
         }));
     }
 

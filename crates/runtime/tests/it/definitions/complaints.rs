@@ -55,6 +55,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
             "W0119 3:31+7 `sandbox: off` of a server has no effect in a definition | set the server up in your own",
         ),
         ("mcp_servers: {s: {command: x, sandbox: required, network: off}}", ""),
+        ("mcp_servers: {s: {command: x, network: [api.github.com]}}", ""),
         ("strict: true\ntop_p: 1", "E"),
         ("model: [", "E0311"),
         ("description: twice", "E0311 3:1+11 cannot read the frontmatter: `description` is there twice"),
