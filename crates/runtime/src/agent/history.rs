@@ -139,6 +139,9 @@ impl History {
                     self.hear_of_end(task, Some(*usage));
                 }
                 let worded = Arc::new(ModelMessage::User(wording::user_parts(message)));
+                if let (Some(run), false) = (&mut self.run, matches!(message.origin, Origin::Task { .. })) {
+                    run.wishes.push(worded.clone());
+                }
                 if matches!(message.origin, Origin::User | Origin::Connector { .. }) {
                     self.prompts.push((message.id.clone(), worded.clone()));
                 }
@@ -378,6 +381,12 @@ impl History {
             run.verifications = verdict.attempt;
             run.verified = Some(verdict.passed);
             run.usage += verdict.usage;
+        }
+        for task in verdict.reports.iter().filter_map(|report| report.task.as_ref()) {
+            if task.outside {
+                self.outside.get_or_insert_with(|| format!("what agent {} says", task.agent));
+            }
+            self.note_task(task);
         }
         if verdict.again {
             self.push(ModelMessage::User(vec![Part::text(wording::verdict(verdict))]));

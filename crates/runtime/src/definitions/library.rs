@@ -53,7 +53,12 @@ pub struct Library {
 
 /// Looks again whether a project is trusted; by itself trust stays as it was.
 #[derive(Clone, Default)]
-pub struct Recheck(pub Option<Arc<dyn Fn() -> Trust + Send + Sync>>);
+pub struct Recheck {
+    /// Says whether it is.
+    pub ask: Option<Arc<dyn Fn() -> Trust + Send + Sync>>,
+    /// The files that the answer is kept in: it may have changed when one of them has.
+    pub files: Vec<PathBuf>,
+}
 
 impl std::fmt::Debug for Recheck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -77,14 +82,12 @@ impl Library {
         self.understood(all)
     }
 
-    /// Reads everything again after something changed: what was trusted may not be any more.
+    /// Reads everything again after something changed: what was trusted may not be any more, and what was
+    /// not may be.
     pub(super) fn load_again(&self) -> Loaded {
-        match &self.recheck.0 {
-            Some(recheck) if self.places.trust == Trust::Given => {
-                let places = self.places.clone().trusted(recheck());
-                Self { places, ..self.clone() }.load()
-            }
-            _ => self.load(),
+        match &self.recheck.ask {
+            Some(ask) => Self { places: self.places.clone().trusted(ask()), ..self.clone() }.load(),
+            None => self.load(),
         }
     }
 
@@ -112,13 +115,12 @@ impl Library {
     /// Something that changes when any of the files does.
     pub(super) fn stamp(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        for directory in self.places.agents().iter().filter(|directory| self.places.may_use(directory.level))
-        {
-            for path in files(directory) {
-                let facts = fs::metadata(&path).ok();
-                let changed = facts.as_ref().and_then(|facts| facts.modified().ok());
-                (path, changed, facts.map(|facts| facts.len())).hash(&mut hasher);
-            }
+        // Whether they may be used can change, too.
+        let files = self.places.agents().into_iter().flat_map(|directory| files(&directory));
+        for path in files.chain(self.recheck.files.iter().cloned()) {
+            let facts = fs::metadata(&path).ok();
+            let changed = facts.as_ref().and_then(|facts| facts.modified().ok());
+            (path, changed, facts.map(|facts| facts.len())).hash(&mut hasher);
         }
         hasher.finish()
     }

@@ -5,3 +5,4 @@ mod dialects;
 mod folder;
 mod precedence;
 mod prompts;
+mod reloading;
