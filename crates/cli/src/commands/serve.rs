@@ -55,6 +55,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let minds = Minds::of(environment, &settings)?;
     let Confined { sandbox, network } = arguments.confined;
     let wishes = Wishes { sandbox, network, ..wishes(&minds, &settings)? };
+    let (wishes, pinned) = wishes.within(&settings);
+    for remark in &pinned {
+        output::mention(environment, remark);
+    }
     let search = embeddings::search(environment, &settings, &minds, &Tape::Off)?;
     let online = Online::of(&settings, &minds.credentials)?;
     let base = Arc::new(OnceLock::new());
