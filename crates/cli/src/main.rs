@@ -39,8 +39,8 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{Command, Invocation},
     commands::{
-        agents, auth, can, completions, config, demo, doctor, hooks as hooking, init, mcp, models, permissions, run,
-        runs, serve, sessions, tasks, tools, trust as trusting, usage, version, why,
+        agents, auth, can, completions, config, demo, doctor, hooks as hooking, init, mcp, models,
+        permissions, run, runs, serve, sessions, tasks, tools, trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,

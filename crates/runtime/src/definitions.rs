@@ -11,6 +11,7 @@ mod draft;
 mod fields;
 mod files;
 mod fill;
+mod import;
 mod instructions;
 mod knowledge;
 mod library;

@@ -104,7 +104,10 @@ fn unset(key: &str, layers: &[layers::Layer]) -> Problem {
 fn not_set(key: &str, layers: &[layers::Layer]) -> Problem {
     let looked: Vec<String> = layers.iter().map(|layer| place(&layer.path)).collect();
     Problem::new(ErrorCode::InvalidArguments, format!("`{key}` is not set"))
-        .cause(format!("it is in none of {}", if looked.is_empty() { "the files".into() } else { looked.join(", ") }))
+        .cause(format!(
+            "it is in none of {}",
+            if looked.is_empty() { "the files".into() } else { looked.join(", ") }
+        ))
         .fix("rooftree config show lists what is; rooftree config path where it can be")
 }
 

@@ -136,7 +136,10 @@ mod tests {
         let denied: Vec<String> = settings.deny.iter().map(ToString::to_string).collect();
         assert_eq!(denied, ["Bash(rm *)", "Write"]);
         let provider = &settings.providers["x"];
-        assert_eq!((provider.base_url.as_deref(), provider.key_env.as_deref()), (Some("http://two"), Some("K")));
+        assert_eq!(
+            (provider.base_url.as_deref(), provider.key_env.as_deref()),
+            (Some("http://two"), Some("K"))
+        );
     }
 
     #[test]
@@ -148,7 +151,8 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((settings.mode, settings.model.as_deref()), (Some(PermissionMode::Ask), Some("c/c")));
-        let words = |rules: &[rooftree_tools::Rule]| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let words =
+            |rules: &[rooftree_tools::Rule]| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(words(&settings.allow), ["Read"]);
         assert_eq!(words(&settings.deny), ["Write", "WebFetch"], "more may be denied");
         assert!(settings.is_pinned("permission.mode") && !settings.is_pinned("model"));

@@ -29,9 +29,10 @@ pub fn alone(name: &str, value: Value) -> Table {
     if let Some(model) = name.strip_prefix("aliases.") {
         parts = vec!["aliases", model];
     }
-    let whole = parts.into_iter().rev().fold(value, |value, part| {
-        Value::Table(Table::from_iter([(part.to_owned(), value)]))
-    });
+    let whole = parts
+        .into_iter()
+        .rev()
+        .fold(value, |value, part| Value::Table(Table::from_iter([(part.to_owned(), value)])));
     if let Value::Table(table) = whole { table } else { Table::new() }
 }
 

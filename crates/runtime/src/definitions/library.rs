@@ -73,11 +73,11 @@ impl Library {
         for directory in self.places.agents().iter().filter(|directory| self.places.may_use(directory.level))
         {
             for path in files(directory) {
-                add(&mut all, read_file(&path, directory.level, directory.dialect));
+                all.add(read_file(&path, directory.level, directory.dialect));
             }
         }
         for document in self.documents.iter().filter(|document| self.places.may_use(document.level)) {
-            add(&mut all, read_document(document));
+            all.add(read_document(document));
         }
         self.understood(all)
     }
@@ -99,7 +99,7 @@ impl Library {
             let directory =
                 Directory { path: path.clone(), level: Level::Project, dialect, holds: Holds::Both };
             let inside = if path.is_dir() { files(&directory) } else { vec![path.clone()] };
-            inside.iter().for_each(|file| add(&mut all, read_file(file, Level::Project, dialect)));
+            inside.iter().for_each(|file| all.add(read_file(file, Level::Project, dialect)));
         }
         self.understood(all)
     }
@@ -125,7 +125,7 @@ impl Library {
         hasher.finish()
     }
 
-    fn understood(&self, all: Drafts) -> Loaded {
+    pub(super) fn understood(&self, all: Drafts) -> Loaded {
         let builtin: Vec<AgentDefinition> =
             builtin().iter().map(|definition| (**definition).clone()).collect();
         let mut loaded = resolve(&all.drafts, &builtin, &self.knowledge);
@@ -135,18 +135,13 @@ impl Library {
     }
 }
 
-fn add(all: &mut Drafts, more: Drafts) {
-    all.drafts.extend(more.drafts);
-    all.diagnostics.extend(more.diagnostics);
-}
-
 fn read_document(document: &Document) -> Drafts {
     let Document { path, text, syntax, level } = document;
     let source = Source { level: *level, dialect: Dialect::Assistant, path: Some(path.clone()) };
     draft::document(text, *syntax, path, &source)
 }
 
-fn read_file(path: &Path, level: Level, dialect: Dialect) -> Drafts {
+pub(super) fn read_file(path: &Path, level: Level, dialect: Dialect) -> Drafts {
     let text = match text_of(path) {
         Ok(text) => text,
         Err(diagnostics) => return Drafts { drafts: Vec::new(), diagnostics },

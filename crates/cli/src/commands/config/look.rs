@@ -52,7 +52,8 @@ pub fn settings(layers: &[Layer]) -> Result<Vec<Setting>, Problem> {
             let changes = changes(below, layer, &key, &value)?;
             let from = from(layer, &key);
             if changes && !adds_up(&key) {
-                let weaker = found.iter_mut().filter(|known| known.key == key && known.effect == Effect::Counts);
+                let weaker =
+                    found.iter_mut().filter(|known| known.key == key && known.effect == Effect::Counts);
                 weaker.for_each(|known| {
                     known.effect = Effect::Overridden;
                     known.note = format!("overridden by {from}");
@@ -100,7 +101,8 @@ fn from(layer: &Layer, key: &str) -> String {
     let says = |line: &&str| {
         let line = line.trim_start().trim_start_matches('[');
         let name = line.split(['=', ']']).next().unwrap_or_default().trim();
-        !line.starts_with('#') && name.rsplit('.').next().is_some_and(|part| part.trim_matches(['"', '\'']) == last)
+        !line.starts_with('#')
+            && name.rsplit('.').next().is_some_and(|part| part.trim_matches(['"', '\'']) == last)
     };
     let place = place(&layer.path);
     match layer.text.lines().position(|line| says(&line)) {
@@ -150,7 +152,10 @@ mod tests {
         let layers = [
             layer(Standing::System, "model = 'a/a'\n[permission]\ndeny = ['Bash']"),
             layer(Standing::User, "# mine\nmodel = 'b/b'\n\n[limits]\nmax_turns = 10"),
-            layer(Standing::Project, "[limits]\nmax_turns = 99\n[permission]\ndeny = ['Write']\nmode = 'bypass'"),
+            layer(
+                Standing::Project,
+                "[limits]\nmax_turns = 99\n[permission]\ndeny = ['Write']\nmode = 'bypass'",
+            ),
             layer(Standing::Typed, "model = 'c/c'"),
         ];
         let told: Vec<String> = settings(&layers)
