@@ -53,7 +53,8 @@ impl Household {
         let typed = typed.map(|typed| typed_document(environment, typed)).transpose()?;
         library.documents.extend(typed.clone());
         let bytes = Limits::default().instruction_bytes;
-        let surroundings = Lookout::watching(library.places.clone(), library.recheck.clone(), bytes);
+        let surroundings =
+            Lookout::watching(library.places.clone(), library.recheck.clone(), bytes, Arc::new(SystemClock));
         let mut remarks = surroundings.current().remarks.clone();
         remarks.extend(untrusted(environment, &library.places));
         let mut found = hooks::find(environment, settings, &library.places)?;

@@ -1,11 +1,20 @@
-//! How long it takes to see that nothing has changed around agents, which every run does when it begins.
+//! How long it takes to see that nothing has changed around agents, which a run does when it begins.
+//!
+//! `cargo run --release -p rooftree-runtime --example lookout_speed`
 
 #![allow(clippy::unwrap_used, reason = "an example")]
 
-use std::{fs, hint::black_box, path::Path, thread, time::Duration, time::Instant};
+use std::{
+    fs,
+    hint::black_box,
+    path::Path,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use rooftree_runtime::{
-    Lookout,
+    Lookout, SystemClock,
     definitions::{Places, Recheck, Trust},
 };
 
@@ -31,16 +40,21 @@ fn main() {
     write(&root, "project/crates/one/AGENTS.md", "be precise");
     write(&root, "user/AGENTS.md", "mine");
     let (user, home) = (root.join("user"), root.join("home"));
-    let places = Places::around(&root.join("project/crates/one"), Some(user), Some(home)).trusted(Trust::Given);
-    let lookout = Lookout::watching(places, Recheck::default(), 32 * 1024);
+    let places =
+        Places::around(&root.join("project/crates/one"), Some(user), Some(home)).trusted(Trust::Given);
+    let lookout = Lookout::watching(places, Recheck::default(), 32 * 1024, Arc::new(SystemClock));
     // What was written a moment ago may change again without showing it, and is read again.
     thread::sleep(Duration::from_millis(50));
-    let first = lookout.now();
+    let first = lookout.afresh();
     let since = Instant::now();
     for _ in 0..TIMES {
-        black_box(lookout.now());
+        black_box(lookout.afresh());
     }
     let each = since.elapsed() / TIMES;
-    println!("{} rules, {} skills: {each:?} to see that nothing has changed", first.rules.len(), first.skills.len());
+    println!(
+        "{} rules, {} skills: {each:?} to see that nothing has changed",
+        first.rules.len(),
+        first.skills.len()
+    );
     fs::remove_dir_all(root).unwrap();
 }

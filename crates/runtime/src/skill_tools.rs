@@ -102,7 +102,7 @@ impl Tool for SkillTool {
             };
             // As they were when the run began; what a project's skill says now is told only if it may be.
             let mut skills = skills_in_scope(&caller.surroundings.skills, &caller.kit.definition.skills);
-            let now = caller.world.options.surroundings.now();
+            let now = caller.world.options.surroundings.afresh();
             skills.retain(|skill| skill.level != Level::Project || now.skill(&skill.name).is_some());
             match action {
                 Action::List => listed(&skills),

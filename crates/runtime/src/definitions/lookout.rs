@@ -14,8 +14,14 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use super::{Places, Recheck, Surroundings, Trust};
+use rooftree_protocol::Timestamp;
 
+use super::{Places, Recheck, Surroundings, Trust};
+use crate::clock::Clock;
+
+/// How long everything is taken to be as it was, in milliseconds: looking costs about as much as a turn's
+/// own work, and a hundred children may start at once.
+const FRESH: i64 = 100;
 /// Files and directories that are looked at; changes of more are seen with the next change of these.
 const MOST: usize = 2_000;
 /// How coarse the times of files may be: what changed within this before it was read may change again
@@ -33,6 +39,7 @@ struct Watch {
     places: Places,
     recheck: Recheck,
     instruction_bytes: usize,
+    clock: Arc<dyn Clock>,
     seen: Mutex<Seen>,
     /// What people were told when the program started.
     known: Vec<String>,
@@ -40,6 +47,7 @@ struct Watch {
 
 /// What was looked at, and how it was.
 struct Seen {
+    at: Timestamp,
     paths: Vec<PathBuf>,
     stamp: u64,
     /// Whether a change after reading would show.
@@ -54,18 +62,29 @@ impl From<Surroundings> for Lookout {
 }
 
 impl Lookout {
-    /// Reads what there is around these places, and from then on whatever changes.
-    pub fn watching(places: Places, recheck: Recheck, instruction_bytes: usize) -> Self {
+    /// Reads what there is around these places, and from then on whatever changes, at the earliest a tenth of a
+    /// second after it was looked at.
+    pub fn watching(
+        places: Places,
+        recheck: Recheck,
+        instruction_bytes: usize,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let since = SystemTime::now();
         let first = Surroundings::read(&places, instruction_bytes);
-        let seen = Seen::of(&first, &places, &recheck, since);
+        let seen = Mutex::new(Seen { at: clock.now(), ..Seen::of(&first, &places, &recheck, since) });
         let known = first.remarks.clone();
-        let watch = Watch { places, recheck, instruction_bytes, seen: Mutex::new(seen), known };
+        let watch = Watch { places, recheck, instruction_bytes, clock, seen, known };
         Self { watch: Some(Arc::new(watch)), ..Self::from(first) }
     }
 
     /// What is around now.
     pub fn now(&self) -> Arc<Surroundings> {
+        if self.watch.as_ref().is_some_and(|watch| watch.is_due()) { self.afresh() } else { self.current() }
+    }
+
+    /// The same for whoever must not rely on what was so a moment ago.
+    pub fn afresh(&self) -> Arc<Surroundings> {
         if let Some(changed) = self.watch.as_ref().and_then(|watch| watch.changed()) {
             let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
             // Whoever compares sees no difference where there is none.
@@ -89,9 +108,15 @@ impl fmt::Debug for Lookout {
 }
 
 impl Watch {
+    fn is_due(&self) -> bool {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        self.clock.now().0 - seen.at.0 >= FRESH
+    }
+
     /// What is around, if it may be something else than before.
     fn changed(&self) -> Option<Surroundings> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.at = self.clock.now();
         if seen.is_settled && seen.stamp == stamped(&seen.paths).0 {
             return None;
         }
@@ -99,7 +124,7 @@ impl Watch {
         let trust = self.recheck.ask.as_ref().map_or(self.places.trust, |ask| ask());
         let places = self.places.clone().trusted(trust);
         let mut surroundings = Surroundings::read(&places, self.instruction_bytes);
-        *seen = Seen::of(&surroundings, &places, &self.recheck, since);
+        *seen = Seen { at: seen.at, ..Seen::of(&surroundings, &places, &self.recheck, since) };
         surroundings.remarks.extend(untrusted(&places));
         let is_new = |remark: &&String| !self.known.contains(remark);
         surroundings.news = surroundings.remarks.iter().filter(is_new).cloned().collect();
@@ -129,7 +154,7 @@ impl Seen {
         paths.extend(recheck.files.iter().cloned());
         paths.truncate(MOST);
         let (stamp, latest) = stamped(&paths);
-        Self { paths, stamp, is_settled: latest + COARSE < since }
+        Self { at: Timestamp(0), paths, stamp, is_settled: latest + COARSE < since }
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::SeqCst},
     },
+    time::Duration,
 };
 
 use rooftree_protocol::{AgentDefinition, Effect, EventBody, SessionId};
@@ -15,15 +16,19 @@ use rooftree_runtime::{
     definitions::{Recheck, Trust},
     skill_tools,
 };
-use rooftree_testkit::{House, Plan, Probe};
+use rooftree_testkit::{House, Plan, Probe, VirtualClock};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
 use super::folder::Folder;
 
-fn lookout(folder: &Folder) -> Lookout {
-    Lookout::watching(folder.places(Trust::Given), Recheck::default(), 32 * 1024)
+/// Somebody who looks, and the clock that says when to look again.
+fn lookout(folder: &Folder, recheck: Recheck) -> (Lookout, Arc<VirtualClock>) {
+    let clock = Arc::new(VirtualClock::seeded(1));
+    (Lookout::watching(folder.places(Trust::Given), recheck, 32 * 1024, clock.clone()), clock)
 }
+
+const A_WHILE: Duration = Duration::from_millis(100);
 
 fn house(entries: impl IntoIterator<Item = Entry>, lookout: Lookout) -> House {
     let tools = Toolset::new([Probe::open("Look", Effect::ReadOnly)]);
@@ -52,17 +57,19 @@ async fn a_run_keeps_what_it_began_with_and_the_next_one_begins_with_what_is_the
     let looks = call("Look", json!({}));
     let mut plan = Plan::new([say("").calls([looks]), say("done").times(9)]);
     plan.tools = Toolset::new([look]);
-    plan.surroundings = lookout(&folder);
+    let (lookout, clock) = lookout(&folder, Recheck::default());
+    plan.surroundings = lookout;
     let house = plan.build();
     let session = house.post("go").await;
     while keeper.started() < 1 {
-        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
     // As long as the file was: only its time tells.
     folder.write("project/AGENTS.md", "Be nice.");
     folder.write("project/.rooftree/rules/style.md", "Short sentences.");
     keeper.open(1);
     house.finished(&session).await;
+    clock.advance(A_WHILE);
     house.post_to(&session, "again").await;
     house.finished_runs(&session, 2).await;
     let prompts = prompts(&house);
@@ -73,35 +80,47 @@ async fn a_run_keeps_what_it_began_with_and_the_next_one_begins_with_what_is_the
 #[test]
 fn whatever_appears_changes_or_goes_is_seen_and_a_bad_file_hides_no_other() {
     let folder = Folder::new().with("project/AGENTS.md", "one\n@more.md\n");
-    let lookout = lookout(&folder);
-    let told = || lookout.now().instructions.text.clone();
+    let (lookout, _clock) = lookout(&folder, Recheck::default());
+    let told = || lookout.afresh().instructions.text.clone();
     folder.write("project/more.md", "imported");
     assert!(told().contains("imported"), "an import that was not there");
     folder.write("project/more.md", "changed!");
     assert!(told().contains("changed!"), "{}", told());
     folder.write("project/.claude/rules/a.md", "a rule");
-    assert_eq!(lookout.now().rules.len(), 1);
+    assert_eq!(lookout.afresh().rules.len(), 1);
     folder.write("project/.rooftree/skills/good/SKILL.md", "---\nname: good\ndescription: helps\n---\nbody");
     folder.write("project/.rooftree/skills/bad/SKILL.md", "no frontmatter");
     folder.write("user/verifiers.json", r#"{"tests": {"command": "true"}}"#);
-    let now = lookout.now();
+    let now = lookout.afresh();
     assert_eq!(now.skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["good"]);
     assert_eq!(now.verifiers.len(), 1);
     assert!(now.news.iter().any(|news| news.contains("skills/bad is not used")), "{:?}", now.news);
     folder.write("project/.rooftree/skills/bad/SKILL.md", "---\nname: bad\ndescription: d\n---\nbody");
-    assert_eq!((lookout.now().skills.len(), lookout.now().news.len()), (2, 0));
+    assert_eq!((lookout.afresh().skills.len(), lookout.afresh().news.len()), (2, 0));
     fs::remove_dir_all(folder.project().join(".claude")).unwrap();
     fs::remove_file(folder.project().join("AGENTS.md")).unwrap();
-    assert!(lookout.now().rules.is_empty() && told().is_empty());
+    assert!(lookout.afresh().rules.is_empty() && told().is_empty());
 }
 
 #[test]
 fn what_did_not_change_stays_the_very_same() {
     let folder = Folder::new().with("project/AGENTS.md", "one");
-    let lookout = lookout(&folder);
-    let before = lookout.now();
+    let (lookout, _clock) = lookout(&folder, Recheck::default());
+    let before = lookout.afresh();
     folder.write("project/AGENTS.md", "one");
-    assert!(Arc::ptr_eq(&before, &lookout.now()), "written again, with the same words");
+    assert!(Arc::ptr_eq(&before, &lookout.afresh()), "written again, with the same words");
+}
+
+#[test]
+fn nobody_looks_twice_within_a_tenth_of_a_second() {
+    let folder = Folder::new().with("project/AGENTS.md", "one");
+    let (lookout, clock) = lookout(&folder, Recheck::default());
+    folder.write("project/AGENTS.md", "two");
+    assert!(lookout.now().instructions.text.contains("one"));
+    clock.advance(A_WHILE);
+    assert!(lookout.now().instructions.text.contains("two"));
+    folder.write("project/AGENTS.md", "ten");
+    assert!(lookout.now().instructions.text.contains("two"));
 }
 
 #[tokio::test]
@@ -118,14 +137,14 @@ async fn what_loses_trust_is_ignored_with_a_notice_until_it_is_given_again() {
         ask: Some(Arc::new(move || if asked.load(SeqCst) { Trust::Given } else { Trust::Missing })),
         files: vec![folder.root.path().join("ledger")],
     };
-    let lookout = Lookout::watching(folder.places(Trust::Given), recheck, 32 * 1024);
-    let load = || say("").calls([call("Skill", json!({"name": "deploy"}))]);
-    let house = house([say("one"), say("two"), say("three"), load(), say("four")], lookout);
+    let (lookout, clock) = lookout(&folder, recheck);
+    let house = house([say("one"), say("two"), say("three")], lookout);
     let session = house.post("go").await;
     house.finished(&session).await;
 
     trusted.store(false, SeqCst);
     folder.write("project/.rooftree/skills/deploy/SKILL.md", &skill.replace("deploy.sh", "evil.sh"));
+    clock.advance(A_WHILE);
     house.post_to(&session, "again").await;
     house.finished_runs(&session, 2).await;
     let second = prompts(&house)[1].clone();
@@ -141,6 +160,7 @@ async fn what_loses_trust_is_ignored_with_a_notice_until_it_is_given_again() {
 
     trusted.store(true, SeqCst);
     folder.write("ledger", "trusted");
+    clock.advance(A_WHILE);
     house.post_to(&session, "and again").await;
     house.finished_runs(&session, 3).await;
     assert!(prompts(&house)[2].contains("Be kind."), "trusted again");
@@ -154,7 +174,7 @@ async fn a_skill_that_loses_trust_while_a_run_goes_on_is_not_loaded() {
     let asked = trusted.clone();
     let ask = move || if asked.load(SeqCst) { Trust::Given } else { Trust::Missing };
     let recheck = Recheck { ask: Some(Arc::new(ask)), files: Vec::new() };
-    let lookout = Lookout::watching(folder.places(Trust::Given), recheck, 32 * 1024);
+    let (lookout, _clock) = lookout(&folder, recheck);
     let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
     let load = || say("").calls([call("Skill", json!({"name": "deploy"}))]);
     let mut plan = Plan::new([load(), say("").calls([call("Look", json!({}))]), load(), say("done")]);
@@ -163,7 +183,7 @@ async fn a_skill_that_loses_trust_while_a_run_goes_on_is_not_loaded() {
     let house = plan.agent(AgentDefinition::new("lead")).build();
     let session = house.post("go").await;
     while keeper.started() < 1 {
-        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
     trusted.store(false, SeqCst);
     folder.write("project/.rooftree/skills/deploy/SKILL.md", &skill.replace("deploy.sh", "evil.sh"));
