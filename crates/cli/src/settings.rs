@@ -2,6 +2,7 @@
 //! on the command line, and by whoever keeps the machine.
 
 mod external_agents;
+pub mod layer;
 pub mod layers;
 pub mod leaves;
 mod nearest;

@@ -14,6 +14,7 @@ mod decide;
 pub(crate) mod history;
 mod hook_points;
 mod inquire;
+mod inspected;
 mod journal;
 mod limits;
 mod listen;

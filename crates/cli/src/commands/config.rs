@@ -12,7 +12,7 @@ use crate::{
     exit::Exit,
     listing::{self, Output},
     output,
-    settings::layers,
+    settings::{layer::Layer, layers},
     table::{Give, Table},
     wording::place,
 };
@@ -91,8 +91,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 }
 
 /// A key nobody knows is one thing, a key nobody has set is another.
-fn unset(key: &str, layers: &[layers::Layer]) -> Problem {
-    let typed = layers::Layer::typed(key);
+fn unset(key: &str, layers: &[Layer]) -> Problem {
+    let typed = layers::trying(key);
     match typed.and_then(|typed| typed.settings()) {
         // It is known, and any text was no value for it.
         Err(problem) if !problem.message.contains("unknown key") => not_set(key, layers),
@@ -101,7 +101,7 @@ fn unset(key: &str, layers: &[layers::Layer]) -> Problem {
     }
 }
 
-fn not_set(key: &str, layers: &[layers::Layer]) -> Problem {
+fn not_set(key: &str, layers: &[Layer]) -> Problem {
     let looked: Vec<String> = layers.iter().map(|layer| place(&layer.path)).collect();
     Problem::new(ErrorCode::InvalidArguments, format!("`{key}` is not set"))
         .cause(format!(

@@ -4,53 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use rooftree_protocol::Problem;
-use toml::Table;
 
-use super::{Settings, leaves::leaves, read, typed};
+use super::{
+    Settings,
+    layer::{Layer, Standing},
+    leaves::leaves,
+    typed,
+};
 use crate::environment::Environment;
-
-/// Whose word it is, which decides what it can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// For everybody on this machine.
-    System,
-    User,
-    /// It may only narrow.
-    Project,
-    /// On the command line.
-    Typed,
-    /// Nothing goes before it.
-    Managed,
-}
-
-/// What one place says.
-#[derive(Clone, Debug)]
-pub struct Layer {
-    pub standing: Standing,
-    /// The file, or what stands for one.
-    pub path: PathBuf,
-    pub table: Table,
-    /// As it is written.
-    pub text: String,
-}
-
-impl Layer {
-    fn read(standing: Standing, path: PathBuf) -> Result<Option<Self>, Problem> {
-        let file = read::file(&path)?;
-        Ok(file.map(|(text, table)| Self { standing, path, table, text }))
-    }
-
-    /// A layer in which a key is set, to whatever, for whoever wants to know if it can be.
-    pub fn typed(key: &str) -> Result<Self, Problem> {
-        typed::one(&format!("{key}=?"))
-    }
-
-    /// What it says, understood.
-    pub fn settings(&self) -> Result<Settings, Problem> {
-        let read = read::table(&self.table, &self.text, &self.path);
-        if self.standing == Standing::Typed { read.map_err(typed::as_typed) } else { read }
-    }
-}
 
 /// All there are.
 pub fn all(environment: &Environment) -> Result<Vec<Layer>, Problem> {
@@ -67,6 +28,11 @@ pub fn all(environment: &Environment) -> Result<Vec<Layer>, Problem> {
     layers.extend(typed::layer(&environment.everywhere.config)?);
     layers.extend(Layer::read(Standing::Managed, environment.system.join("managed.toml"))?);
     Ok(layers)
+}
+
+/// A layer in which a key is set, to whatever, for whoever wants to know if it can be.
+pub fn trying(key: &str) -> Result<Layer, Problem> {
+    typed::one(&format!("{key}=?"))
 }
 
 /// What they amount to.

@@ -1,11 +1,6 @@
 //! One's own word over another's: what is said goes before what was said, key by key. Rules add up.
 
-use super::{
-    ProviderSettings, Settings, WebSettings,
-    layers::{Layer, Standing},
-    leaves::leaves,
-    providers::Waits,
-};
+use super::{ProviderSettings, Settings, WebSettings, layer::Layer, leaves::leaves, providers::Waits};
 
 /// Keys whose values add up instead of replacing each other.
 pub const ADDING_UP: [&str; 5] =
@@ -107,19 +102,6 @@ impl WebSettings {
             url: said.url.or(self.url),
             model: said.model.or(self.model),
             ..self
-        }
-    }
-}
-
-impl Standing {
-    /// In a word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::System => "machine",
-            Self::User => "user",
-            Self::Project => "project",
-            Self::Typed => "typed",
-            Self::Managed => "pinned",
         }
     }
 }

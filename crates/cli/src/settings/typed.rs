@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rooftree_protocol::{ErrorCode, Problem};
 use toml::{Table, Value};
 
-use super::layers::{Layer, Standing};
+use super::layer::{Layer, Standing};
 
 /// What was typed, as a layer; none if nothing was.
 pub(super) fn layer(typed: &[String]) -> Result<Option<Layer>, Problem> {
@@ -27,11 +27,6 @@ pub(super) fn one(typed: &str) -> Result<Layer, Problem> {
 fn of(table: Table) -> Layer {
     let text = toml::to_string(&table).unwrap_or_default();
     Layer { standing: Standing::Typed, path: PathBuf::from("-c"), table, text }
-}
-
-/// A wrong setting that was typed is a wrong argument.
-pub(super) fn as_typed(problem: Problem) -> Problem {
-    Problem { code: ErrorCode::InvalidArguments, ..problem }
 }
 
 /// A value is what TOML makes of it; what TOML does not understand is a text.

@@ -5,7 +5,7 @@
 use rooftree_protocol::{EventBody, Lane, Message, Origin, RunId, event::RunMode};
 use rooftree_store::{InboxItem, failpoint, looked_at};
 
-use super::{Agent, hook_points, journal::Commit, permission::written, verify::is_inspection};
+use super::{Agent, hook_points, inspected::is_inspection, journal::Commit, permission::written};
 use crate::{Error, inbox};
 
 /// Starts a run for the next message in the mail, or for what waits at the boundary.

@@ -12,7 +12,7 @@ mod opinion;
 mod work;
 
 use rooftree_protocol::{
-    EventBody, RunId, Usage, Verifier,
+    EventBody, Usage, Verifier,
     event::{Report, TaskNote, Verdict},
     message::text_of,
 };
@@ -20,7 +20,7 @@ use rooftree_tools::{ToolOutput, output};
 use tokio_util::sync::CancellationToken;
 
 use self::inspection::Inspector;
-use super::{Agent, limits::End};
+use super::{Agent, inspected::attempt, limits::End};
 use crate::Error;
 
 /// Characters of what a verifier says that are kept.
@@ -55,23 +55,6 @@ pub(super) async fn verify(agent: &mut Agent) -> Result<Option<End>, Error> {
     rooftree_store::failpoint::reach_at("run.verified", agent.depth());
     agent.note(EventBody::RunVerified(Verdict { attempt, passed, again, reports, usage }));
     Ok(None)
-}
-
-/// Whether this task is an agent that checks the open run: its answer is part of the verdict, and
-/// not something to be told besides.
-pub(super) fn is_inspection(agent: &Agent, task: &RunId) -> bool {
-    let Some(run) = agent.run_id() else { return false };
-    let inspectors = agent.verifiers.iter().filter(|(_, one)| matches!(one, Verifier::Agent { .. }));
-    let mut names = inspectors.map(|(name, _)| name);
-    names.any(|name| {
-        let call = |attempt| inspection::call(&run, attempt, name);
-        (1..=attempt(agent)).any(|attempt| RunId::akin_to(call(attempt).as_str()) == *task)
-    })
-}
-
-/// Which check of this run's work is the next one.
-fn attempt(agent: &Agent) -> u32 {
-    agent.history.run().map_or(1, |run| run.verifications + 1)
 }
 
 /// What came of one verifier.

@@ -8,7 +8,8 @@ use toml::Value;
 use crate::{
     settings::{
         Settings,
-        layers::{Layer, Standing, together},
+        layer::{Layer, Standing},
+        layers::together,
         leaves::{alone, leaves},
         overlay::ADDING_UP,
     },

@@ -5,14 +5,13 @@
 
 use std::{fmt::Write, sync::Arc};
 
-use rooftree_protocol::{CallId, RunId, event::Report};
+use rooftree_protocol::event::Report;
 use rooftree_tools::{ToolContext, toolset::Found};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    super::{Agent, call::caller},
+    super::{Agent, call::caller, inspected::call},
     Checked, Worked, command, opinion, undisturbed, words, work,
 };
 use crate::{Error, caller::VERIFYING};
@@ -89,10 +88,4 @@ impl Inspector<'_> {
         let _ = write!(text, "\n\n{}\n\n{VERDICT}", work::of(agent));
         text
     }
-}
-
-/// The call that asks.
-pub(super) fn call(run: &RunId, attempt: u32, name: &str) -> CallId {
-    let digest = Sha256::digest(format!("{run}\0{attempt}\0{name}"));
-    CallId::from_entropy(digest.iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte)))
 }
