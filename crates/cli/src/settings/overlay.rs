@@ -37,6 +37,7 @@ impl Settings {
             max_turns: said.max_turns.or(self.max_turns),
             timeout: said.timeout.or(self.timeout),
             max_cost: said.max_cost.or(self.max_cost),
+            confined: said.confined.or(self.confined),
             embeddings: said.embeddings.or(self.embeddings),
             web: self.web.overlaid(said.web),
             ..self

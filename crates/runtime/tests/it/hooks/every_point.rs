@@ -35,7 +35,7 @@ async fn every_point_that_a_file_may_name_is_met() {
     plan.window = Some(8_000);
     let mut around = Surroundings::default();
     around.instructions.files.push("AGENTS.md".into());
-    plan.surroundings = Arc::new(around);
+    plan.surroundings = around.into();
     let house = plan.build();
     let session = house.post("go").await;
     let asked = house.saw(&session, "question.requested").await;
