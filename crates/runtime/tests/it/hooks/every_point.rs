@@ -1,6 +1,6 @@
 //! Every point there is, met in one life: what a hook file may name really happens.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use rooftree_protocol::{AgentDefinition, Answer, Command, EventBody, PermissionMode, QuestionReply};
 use rooftree_providers::scripted::{FaultKind, call, fail, say};
