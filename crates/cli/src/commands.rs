@@ -4,6 +4,7 @@ pub mod agents;
 pub mod auth;
 pub mod can;
 pub mod completions;
+pub mod config;
 pub mod confined;
 pub mod demo;
 pub mod doctor;

@@ -194,6 +194,19 @@ pub enum Verifier {
         /// What it is asked.
         prompt: String,
     },
+    /// An agent that looks for itself, with its own tools and model.
+    Agent {
+        /// Which one.
+        agent: String,
+        /// What to look at especially.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<String>,
+        /// Seconds it may take.
+        timeout_secs: u64,
+        /// Replies it may have, instead of what its definition says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_turns: Option<u32>,
+    },
 }
 
 /// Whether an agent gets a working copy of its own.

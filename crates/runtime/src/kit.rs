@@ -6,17 +6,22 @@ use std::{
 };
 
 use rooftree_protocol::{
-    AgentDefinition, Dialect, Limits, Mandate, Problem, Scope, ToolSpec, Verifier, event::RunMode,
+    AgentDefinition, Dialect, Limits, Mandate, Problem, Scope, ToolSpec, event::RunMode,
 };
 use rooftree_tools::Toolset;
 
-use crate::hooks::{self, Hook, Point};
+use crate::{
+    Surroundings,
+    hooks::{self, Hook, Point},
+};
 
 /// Tools that an agent at the end of a chain of delegations does not have.
 pub(crate) const ONLY_ABOVE: [&str; 6] =
     ["Task", "ListAgents", "TaskOutput", "TaskList", "ApplyWorkspace", "DiscardWorkspace"];
 /// Tools that only an agent with a memory has.
 const MEMORY: [&str; 3] = ["MemoryRead", "MemoryWrite", "MemorySearch"];
+/// Tools that only help where there is a skill to load.
+const SKILLS: [&str; 2] = ["Skill", "ListSkills"];
 /// Tools that talk to a person, which only the first agent of a chain does.
 pub(crate) const ONLY_FIRST: [&str; 1] = ["AskUser"];
 
@@ -30,8 +35,6 @@ pub(crate) struct Kit {
     pub(crate) limits: Limits,
     pub(crate) toolset: Toolset,
     pub(crate) specs: Arc<[ToolSpec]>,
-    /// What checks its work, by name.
-    pub(crate) verifiers: Vec<(String, Verifier)>,
     /// Hooks of its own.
     pub(crate) hooks: Vec<Hook>,
 }
@@ -53,10 +56,16 @@ impl Kit {
         let is_fork = mandate.is_some_and(|mandate| mandate.mode == RunMode::Fork);
         let told = if is_fork { &own } else { &toolset };
         let specs = told.specs_in(definition.source.dialect);
-        let (name, verifiers) = (definition.name.as_str().into(), Vec::new());
+        let name = definition.name.as_str().into();
         let hooks = hooks(&definition, mandate);
-        Self { name, specs, definition, limits, toolset, verifiers, hooks }
+        Self { name, specs, definition, limits, toolset, hooks }
     }
+}
+
+/// These tools without those that can do nothing with what is around: they would only be read.
+pub(crate) fn useful(tools: &Toolset, surroundings: &Surroundings) -> Toolset {
+    let idle = if surroundings.skills.is_empty() { SKILLS.map(str::to_owned).to_vec() } else { Vec::new() };
+    tools.scoped(&Scope { allow: None, deny: idle })
 }
 
 /// Whether a definition asks for a tool by its name, or by the manner it is written in.

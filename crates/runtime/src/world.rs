@@ -1,10 +1,10 @@
 //! What all agents of one runtime have in common: where they remember, think, act and tell time.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{
     AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, Problem, RunId,
-    Session, SessionId, Timestamp, Verifier, event, event::RunMode,
+    Session, SessionId, Timestamp, event, event::RunMode,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
@@ -16,13 +16,13 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Definitions, Hooks, Secrets, Surroundings,
+    Clock, Definitions, Hooks, Lookout, Secrets, Surroundings,
     answers::Answers,
     bus::Bus,
     effective,
     governor::Governor,
     hooks::Begun,
-    kit::{Kit, Kits},
+    kit::{self, Kit, Kits},
     memory::Shelves,
     remote,
     replies::Replies,
@@ -58,8 +58,8 @@ pub struct Options {
     pub servers: Arc<Servers>,
     /// The agents there are.
     pub definitions: Definitions,
-    /// What agents find around them: rules, skills, instructions, verifiers.
-    pub surroundings: Arc<Surroundings>,
+    /// What agents find around them: rules, skills, instructions, verifiers. Looked at when a run begins.
+    pub surroundings: Lookout,
     /// What may happen without asking.
     pub policy: Policy,
     /// Whether an agent that has read something from outside is trusted less in mode `auto`.
@@ -84,8 +84,6 @@ pub struct Options {
     pub memory: Shelves,
     /// Where working copies of children are kept.
     pub workspaces: workspace::Place,
-    /// What can check work, by name.
-    pub verifiers: BTreeMap<String, Verifier>,
     /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
     pub naming: Naming,
     /// What the program around it wants to be asked and told.
@@ -159,15 +157,16 @@ impl World {
 
     /// What agents of this name work with, under a mandate if another agent asks.
     pub(crate) fn kit(&self, agent: &str, mandate: Option<&Mandate>) -> Result<Arc<Kit>, Problem> {
-        self.kit_with(agent, mandate, &Offered::default())
+        self.kit_with(agent, mandate, &Offered::default(), &self.options.surroundings.current())
     }
 
-    /// The same with tools from servers.
+    /// The same with tools from servers, and with those that are of use with what is around.
     pub(crate) fn kit_with(
         &self,
         agent: &str,
         mandate: Option<&Mandate>,
         offered: &Offered,
+        surroundings: &Surroundings,
     ) -> Result<Arc<Kit>, Problem> {
         let definition = self.options.definitions.find(agent)?;
         // A definition that was changed is another one, at another address.
@@ -181,15 +180,14 @@ impl World {
         if !offered.tools.is_empty() {
             key = format!("{key} {}", offered.key);
         }
+        if !surroundings.skills.is_empty() {
+            key.push_str(" skills");
+        }
         self.kits.of(&key, || {
             let limits = self.limits(&definition, mandate);
-            let named = definition.verifiers.iter();
-            let known =
-                named.filter_map(|name| Some((name.clone(), self.options.verifiers.get(name)?.clone())));
             // Those of servers come last: what a provider has read of the others stays good.
             let tools = Toolset::new(self.options.tools.iter().chain(&offered.tools).cloned());
-            let kit = Kit::new(definition.clone(), limits, &tools, mandate);
-            Ok(Kit { verifiers: known.collect(), ..kit })
+            Ok(Kit::new(definition.clone(), limits, &kit::useful(&tools, surroundings), mandate))
         })
     }
 

@@ -9,6 +9,7 @@ use rooftree_tools::{Policy, Rule};
 use serde_json::json;
 
 use crate::{
+    assemble::Wishes,
     commands::{
         agents::tools,
         run::{known, permission_mode},
@@ -70,11 +71,17 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     }
     let guarding = effective::guarding(&household.hooks, &household.definitions);
     let gathered = servers::gather(environment, &household::places(environment), &settings, &[])?;
+    let (allow, deny) = (known(&arguments.allow)?, known(&arguments.deny)?);
+    let typed = Wishes { mode: arguments.permission_mode, allow, deny, ..Wishes::default() };
+    let (wishes, pinned) = typed.within(&settings);
+    for remark in &pinned {
+        output::mention(environment, remark);
+    }
     let base = Policy {
-        mode: arguments.permission_mode.or(settings.mode).unwrap_or_default(),
-        allow: known(&arguments.allow)?.into_iter().chain(settings.allow).collect(),
+        mode: wishes.mode.or(settings.mode).unwrap_or_default(),
+        allow: wishes.allow.into_iter().chain(settings.allow).collect(),
         ask: settings.ask.into_iter().chain(guarding).collect(),
-        deny: known(&arguments.deny)?.into_iter().chain(settings.deny).collect(),
+        deny: wishes.deny.into_iter().chain(settings.deny).collect(),
     };
     let policy = effective::policy(base, &definition, &rules, &sessions, &environment.cwd);
     let known = Known::of(&tools(), &gathered.servers(environment), &household.definitions, &definition)?;

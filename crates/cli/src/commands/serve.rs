@@ -69,6 +69,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let Confined { sandbox, network } = arguments.confined;
     let has_token = arguments.token.as_ref().is_some_and(|token| !token.trim().is_empty());
     let wishes = Wishes { sandbox, network, ..wishes(&minds, &settings)? };
+    let (wishes, pinned) = wishes.within(&settings);
+    for remark in &pinned {
+        output::mention(environment, remark);
+    }
     let search = embeddings::search(environment, &settings, &minds, &Tape::Off)?;
     let online = Online::of(&settings, &minds.credentials, &minds.catalog)?;
     let base = Arc::new(OnceLock::new());

@@ -9,6 +9,7 @@
 
 mod agents;
 mod auth;
+mod config;
 mod demo;
 mod doctor;
 mod hooks;

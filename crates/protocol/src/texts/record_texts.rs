@@ -68,7 +68,7 @@ fn file(note: &mut FileNote, edit: Edit<'_>) {
 
 pub(super) fn verdict(verdict: &mut Verdict, edit: Edit<'_>) {
     let Verdict { attempt: _, passed: _, again: _, reports, usage: _ } = verdict;
-    for Report { name, passed: _, said } in reports {
+    for Report { name, passed: _, said, task: _ } in reports {
         text(name, edit);
         text(said, edit);
     }

@@ -9,8 +9,8 @@ mod shaped;
 use std::{collections::BTreeSet, sync::Arc};
 
 use rooftree_protocol::{
-    Answer, BlobId, Event, EventBody, Lane, Limits, MessageId, Origin, Part, PermissionMode, Repeat, RunId,
-    Timestamp, Todo, ToolCall, ToolKind, ToolResult, Usage,
+    Answer, BlobId, Event, EventBody, Lane, Limits, Message, MessageId, Origin, Part, PermissionMode, Repeat,
+    RunId, Timestamp, Todo, ToolCall, ToolKind, ToolResult, Usage,
     event::{
         ClearReason, Compaction, HookNote, PolicyNote, ReplyRecord, Shrinking, StopReason, TaskNote,
         ToolRecord, Verdict, WaitReason,
@@ -126,24 +126,7 @@ impl History {
                 self.told.retain(|told| told != task);
             }
             EventBody::MessageUser { message, lane, position } => {
-                self.close_open(INTERRUPTED);
-                self.taken.note(*lane, *position);
-                if let (Some(run), Lane::Mail) = (&mut self.run, lane) {
-                    run.mail = Some(*position);
-                    run.mandate.clone_from(&message.mandate);
-                }
-                if message.outside {
-                    self.outside.get_or_insert_with(|| "what another agent says".into());
-                }
-                if let Origin::Task { task, usage, .. } = &message.origin {
-                    self.hear_of_end(task, Some(*usage));
-                }
-                let worded = Arc::new(ModelMessage::User(wording::user_parts(message)));
-                if matches!(message.origin, Origin::User | Origin::Connector { .. }) {
-                    self.prompts.push((message.id.clone(), worded.clone()));
-                }
-                self.request = Some(worded.clone());
-                self.push_shared(worded);
+                self.take_message(message, *lane, *position);
             }
             EventBody::MessageCompleted(reply) => {
                 self.reply_at = event.id.unwrap_or(self.reply_at);
@@ -363,6 +346,30 @@ impl History {
         Arc::make_mut(&mut self.messages).push(message);
     }
 
+    fn take_message(&mut self, message: &Message, lane: Lane, position: u64) {
+        self.close_open(INTERRUPTED);
+        self.taken.note(lane, position);
+        if let (Some(run), Lane::Mail) = (&mut self.run, lane) {
+            run.mail = Some(position);
+            run.mandate.clone_from(&message.mandate);
+        }
+        if message.outside {
+            self.outside.get_or_insert_with(|| "what another agent says".into());
+        }
+        if let Origin::Task { task, usage, .. } = &message.origin {
+            self.hear_of_end(task, Some(*usage));
+        }
+        let worded = Arc::new(ModelMessage::User(wording::user_parts(message)));
+        if let (Some(run), false) = (&mut self.run, matches!(message.origin, Origin::Task { .. })) {
+            run.wishes.push(worded.clone());
+        }
+        if matches!(message.origin, Origin::User | Origin::Connector { .. }) {
+            self.prompts.push((message.id.clone(), worded.clone()));
+        }
+        self.request = Some(worded.clone());
+        self.push_shared(worded);
+    }
+
     fn take_reply(&mut self, reply: &ReplyRecord) {
         self.close_open(INTERRUPTED);
         if self.is_cut_off() {
@@ -386,6 +393,12 @@ impl History {
             run.verifications = verdict.attempt;
             run.verified = Some(verdict.passed);
             run.usage += verdict.usage;
+        }
+        for task in verdict.reports.iter().filter_map(|report| report.task.as_ref()) {
+            if task.outside {
+                self.outside.get_or_insert_with(|| format!("what agent {} says", task.agent));
+            }
+            self.note_task(task);
         }
         if verdict.again {
             self.push(ModelMessage::User(vec![Part::text(wording::verdict(verdict))]));

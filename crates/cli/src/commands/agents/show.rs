@@ -60,7 +60,8 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
 
 fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) -> String {
     let household = &here.household;
-    let tools = skill_tools::needed(&effective::tools(), &household.surroundings);
+    let surroundings = household.surroundings.current();
+    let tools = skill_tools::needed(&effective::tools(), &surroundings);
     let specs = tools.scoped(&definition.tools).capable(&definition.capabilities).specs();
     let bytes = definition.limits.memory_bytes;
     let memory = memory::excerpt(definition, &environment.memory(), &environment.cwd, bytes);
@@ -68,7 +69,7 @@ fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) 
         definition,
         tools: &specs,
         definitions: &household.definitions,
-        surroundings: &household.surroundings,
+        surroundings: &surroundings,
         memory,
         cwd: &environment.cwd,
     };
