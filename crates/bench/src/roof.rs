@@ -72,7 +72,7 @@ impl Roof {
             tools: rooftree_tools::builtin(processes.clone()),
             processes,
             definitions: Definitions::builtin(),
-            surroundings: Arc::default(),
+            surroundings: Default::default(),
             policy: Policy { mode: PermissionMode::Bypass, ..Policy::default() },
             wary: true,
             sandbox: rooftree_tools::Confining::off(),
@@ -83,7 +83,6 @@ impl Roof {
             run_timeout: None,
             max_cost_usd: None,
             depth: None,
-            verifiers: Default::default(),
             workspaces: rooftree_runtime::workspace::Place {
                 directory: directory.join("workspaces"),
                 copy_limit_bytes: 0,

@@ -48,6 +48,8 @@ pub enum Command {
     Tasks(commands::tasks::Arguments),
     /// Check that everything is in order
     Doctor(commands::doctor::Arguments),
+    /// Show what is set, where, and what goes before what
+    Config(commands::config::Arguments),
     /// Find keys and local models, and write a first config.toml
     Init(commands::init::Arguments),
     /// Show the models that are known, with prices and abilities

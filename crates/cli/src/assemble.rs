@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ModelChoice, Network, PermissionMode, SandboxMode};
 use rooftree_runtime::{
-    Asking, Clock, Definitions, Hooks, Options, Runtime, Secrets, Surroundings, SystemClock, delegation,
-    exposure, memory::Shelves, people_tools, remember, skill_tools, workspace::Place,
+    Asking, Clock, Definitions, Hooks, Lookout, Options, Runtime, Secrets, SystemClock, delegation, exposure,
+    memory::Shelves, people_tools, remember, skill_tools, workspace::Place,
 };
 use rooftree_store::Store;
 use rooftree_tools::{
@@ -35,12 +35,49 @@ pub struct Wishes {
     pub max_cost: Option<f64>,
 }
 
+impl Wishes {
+    /// What is left of them where somebody has pinned settings, which nobody can wish away; and what people
+    /// should know about that.
+    pub fn within(mut self, settings: &Settings) -> (Self, Vec<String>) {
+        let mut remarks = Vec::new();
+        let mut refuse = |key: &str, flag: &str, is_said: bool| {
+            let is_refused = is_said && settings.is_pinned(key);
+            if is_refused {
+                remarks.push(format!("{flag} is ignored: {key} is pinned for this machine"));
+            }
+            is_refused
+        };
+        if refuse("permission.mode", "--permission-mode", self.mode.is_some()) {
+            self.mode = None;
+        }
+        if refuse("permission.allow", "--allow", !self.allow.is_empty()) {
+            self.allow.clear();
+        }
+        if refuse("sandbox.mode", "--sandbox", self.sandbox.is_some()) {
+            self.sandbox = None;
+        }
+        if refuse("sandbox.network", "--network", self.network.is_some()) {
+            self.network = None;
+        }
+        if refuse("limits.max_turns", "--max-turns", self.max_turns.is_some()) {
+            self.max_turns = None;
+        }
+        if refuse("limits.timeout", "--timeout", self.timeout.is_some()) {
+            self.timeout = None;
+        }
+        if refuse("limits.max_cost", "--max-cost", self.max_cost.is_some()) {
+            self.max_cost = None;
+        }
+        (self, remarks)
+    }
+}
+
 /// Everything that was read and found, before anything runs.
 pub struct Plan {
     pub store: Arc<dyn Store>,
     pub minds: Arc<Minds>,
     pub definitions: Definitions,
-    pub surroundings: Arc<Surroundings>,
+    pub surroundings: Lookout,
     pub settings: Settings,
     pub wishes: Wishes,
     pub search: SemanticSearch,
@@ -91,10 +128,9 @@ impl Plan {
             store,
             clock: Arc::new(SystemClock),
             catalog: minds.catalog.clone(),
-            tools: needed(tools(&processes, search, online), &surroundings, asking),
+            tools: needed(tools(&processes, search, online), asking),
             processes,
             definitions: scenario::with_agents(definitions),
-            verifiers: surroundings.verifiers.clone(),
             surroundings,
             policy: Policy {
                 mode: wishes.mode.or(settings.mode).unwrap_or_default(),
@@ -132,8 +168,7 @@ pub fn tools(processes: &Arc<Processes>, search: SemanticSearch, online: Online)
 }
 
 /// Those of them that can do something here.
-fn needed(tools: Toolset, surroundings: &Surroundings, asking: Asking) -> Toolset {
-    let tools = skill_tools::needed(&tools, surroundings);
+fn needed(tools: Toolset, asking: Asking) -> Toolset {
     if asking == Asking::Nobody { people_tools::without_questions(&tools) } else { tools }
 }
 

@@ -5,6 +5,7 @@ pub mod auth;
 pub mod call;
 pub mod can;
 pub mod completions;
+pub mod config;
 pub mod confined;
 pub mod demo;
 pub mod doctor;

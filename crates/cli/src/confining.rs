@@ -18,10 +18,6 @@ pub fn confining(
         writable: settings.writable.clone(),
         readable: settings.readable.clone(),
     };
-    Confining {
-        confinement,
-        private: private.directories.into(),
-        scratch: private.scratch,
-        ..Confining::default()
-    }
+    let (private, scratch) = (private.directories.into(), private.scratch);
+    Confining { confinement, private, scratch, ..Confining::default() }
 }

@@ -9,6 +9,9 @@ use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::{exposure, memory::Shelves, workspace::Place};
 
+/// Where whoever keeps the machine sets things for everybody.
+const SYSTEM: &str = "/etc/rooftree";
+
 /// Options every command takes.
 #[derive(Args, Clone, Debug)]
 pub struct Everywhere {
@@ -33,6 +36,9 @@ pub struct Everywhere {
     /// Never ask anything
     #[arg(long, global = true)]
     pub no_input: bool,
+    /// Set anything that config.toml can set, e.g. -c limits.max_turns=20; may be repeated
+    #[arg(short, long, global = true, value_name = "KEY=VALUE")]
+    pub config: Vec<String>,
 }
 
 /// When to use colours.
@@ -52,6 +58,8 @@ pub struct Environment {
     pub cwd: PathBuf,
     /// Where sessions are kept.
     pub database: PathBuf,
+    /// Where the machine's settings are.
+    pub system: PathBuf,
     /// Where the user's settings are.
     pub settings: PathBuf,
     /// Where indexes of what was searched are kept; they can be made again.
@@ -80,6 +88,7 @@ impl Environment {
         };
         Ok(Self {
             cwd,
+            system: SYSTEM.into(),
             database: below("XDG_DATA_HOME", ".local/share")?.join("rooftree.db"),
             settings: below("XDG_CONFIG_HOME", ".config")?.join("config.toml"),
             search_cache: below("XDG_CACHE_HOME", ".cache")?.join("search"),

@@ -156,7 +156,8 @@ impl OwnDoor {
     async fn listen(&self, port: u16) -> Result<SocketAddr, Problem> {
         let callbacks = self.callbacks.get().ok_or_else(unexpected)?.clone();
         let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
-        let options = server::Options { address, token: None, deliver: deliver(callbacks) };
+        let options =
+            server::Options { address, token: None, hosts: Vec::new(), deliver: deliver(callbacks) };
         let server = server::Server::listen(options).await.map_err(|error| error.problem())?;
         let address = server.address();
         // Ends with the program.

@@ -8,7 +8,7 @@ use std::{
 
 use rooftree_protocol::{Level, Limits, Problem};
 use rooftree_runtime::{
-    Clock, Definitions, Hooks, Surroundings, SystemClock,
+    Clock, Definitions, Hooks, Lookout, SystemClock,
     definitions::{Diagnostic, Document, Knowledge, Library, Places, Recheck, Severity, Syntax, Trust},
 };
 use rooftree_tools::{Processes, SemanticSearch, Tool};
@@ -34,7 +34,7 @@ const MOST_NAMED: usize = 20;
 /// Everybody who lives here.
 pub struct Household {
     pub definitions: Definitions,
-    pub surroundings: Arc<Surroundings>,
+    pub surroundings: Lookout,
     /// Who is asked before and after everything.
     pub hooks: Hooks,
     /// What people should know before anything runs.
@@ -52,8 +52,10 @@ impl Household {
         let mut library = library(environment, settings, minds);
         let typed = typed.map(|typed| typed_document(environment, typed)).transpose()?;
         library.documents.extend(typed.clone());
-        let surroundings = Surroundings::read(&library.places, Limits::default().instruction_bytes);
-        let mut remarks = surroundings.remarks.clone();
+        let bytes = Limits::default().instruction_bytes;
+        let surroundings =
+            Lookout::watching(library.places.clone(), library.recheck.clone(), bytes, Arc::new(SystemClock));
+        let mut remarks = surroundings.current().remarks.clone();
         remarks.extend(untrusted(environment, &library.places));
         let mut found = hooks::find(environment, settings, &library.places)?;
         // What they run must still be what is trusted: another agent may be at work here.
@@ -68,7 +70,7 @@ impl Household {
         }
         remarks.extend(unusable(&definitions));
         remarks.extend(hiding_builtin(&definitions));
-        Ok(Self { definitions, surroundings: Arc::new(surroundings), hooks: found.hooks, remarks })
+        Ok(Self { definitions, surroundings, hooks: found.hooks, remarks })
     }
 }
 
@@ -82,10 +84,11 @@ pub fn library(environment: &Environment, settings: &Settings, minds: &Arc<Minds
         tools: tool_names(),
         variables: Arc::new(variable),
     };
-    let recheck = Recheck(Some(Arc::new({
+    let ask: Arc<dyn Fn() -> Trust + Send + Sync> = Arc::new({
         let (environment, places) = (environment.clone(), places.clone());
         move || trust::of(&environment, &places)
-    })));
+    });
+    let recheck = Recheck { ask: Some(ask), files: vec![trust::file(environment)] };
     Library { places: places.trusted(trust), knowledge, documents: settings.agents.clone(), recheck }
 }
 

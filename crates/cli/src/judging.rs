@@ -1,12 +1,20 @@
 //! Judges a call that was made, or could be, with the engine that judges when it is made.
 
+mod known;
+
 use std::path::Path;
 
-use rooftree_protocol::{Effect, ErrorCode, Problem};
-use rooftree_runtime::effective;
-use rooftree_tools::{Judged, Policy, Tool, Toolset, Verdict, toolset::Found};
+use rooftree_protocol::{AgentDefinition, Effect, ErrorCode, PermissionMode, Problem};
+use rooftree_runtime::{
+    Hooks, effective,
+    hooks::{Hook, Occasion, Point},
+};
+use rooftree_tools::{Confining, Derivation, Judged, Policy, Tool, Verdict, toolset::Found};
 use serde::Serialize;
 use serde_json::Value;
+
+pub use self::known::Known;
+use crate::wording::place;
 
 /// What is to be judged.
 pub struct Call<'a> {
@@ -14,6 +22,16 @@ pub struct Call<'a> {
     pub tool: &'a str,
     pub input: Value,
     pub cwd: &'a Path,
+    /// What it does to the world, where that is recorded.
+    pub effect: Option<Effect>,
+}
+
+/// A hook that would be asked.
+#[derive(Debug, Serialize)]
+pub struct Asked {
+    pub hook: String,
+    /// Where it is written.
+    pub place: String,
 }
 
 /// A decision, and how it came about.
@@ -30,6 +48,9 @@ pub struct Judgement {
     pub steps: Vec<String>,
     /// The narrowest rule that would allow it.
     pub rule: String,
+    /// Who would be asked before it is made, and can refuse it or change it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<Asked>,
 }
 
 /// What a policy says.
@@ -53,65 +74,77 @@ impl Decision {
 }
 
 /// What scope and policy say about a call. `all` are the tools there are, `own` those the agent has.
-pub fn judge(all: &Toolset, own: &Toolset, policy: &Policy, call: Call<'_>) -> Result<Judgement, Problem> {
-    let Found::Tool(tool) = all.find(call.tool) else { return Err(unknown(all, call.tool)) };
-    let input = tool.normalise(call.tool, call.input).map_err(|words| {
-        Problem::new(ErrorCode::InvalidArguments, format!("{} cannot be called like that", tool.spec().name))
-            .cause(words)
-            .fix(format!("rooftree tools show {} tells its arguments", tool.spec().name))
-    })?;
-    let subject = tool.subject(&input);
-    let judged = judged(tool.as_ref(), subject.as_deref(), &input, call.cwd);
-    let rule = Policy::suggested_rule(&judged).to_string();
-    let effect = judged.effect;
+pub fn judge(
+    known: &Known,
+    policy: &Policy,
+    sandbox: &Confining,
+    call: Call<'_>,
+) -> Result<Judgement, Problem> {
+    let tool = known.find(call.tool)?;
+    let input = normalised(tool.as_ref(), &call)?;
+    let (subject, ruled_as) = (tool.subject(&input), tool.ruled_as(&input));
+    let effect = call.effect.unwrap_or_else(|| tool.effect(&input));
+    let about =
+        Judged { tool: &ruled_as, subject: subject.as_deref(), input: Some(&input), effect, cwd: call.cwd };
+    let rule = Policy::suggested_rule(&about).to_string();
     let name = tool.spec().name.clone();
-    let has = matches!(own.find(&name), Found::Tool(_));
-    let (mut steps, verdict) = match tool.wants(&input) {
-        _ if !has => (Vec::new(), missing(own)),
-        Some(rule) => (Vec::new(), effective::wanted(policy, &rule)),
-        None => explained(policy, &judged),
+    let has = matches!(known.own.find(&name), Found::Tool(_));
+    let mut steps =
+        vec![format!("scope: {}", if has { "the agent has it" } else { "the agent does not have it" })];
+    let verdict = if has {
+        let ruling = effective::judge(policy, sandbox, tool.as_ref(), &about);
+        steps.extend(ruling.derivation.iter().flat_map(explained));
+        ruling.verdict
+    } else {
+        Verdict::Deny(format!("this agent may not use it. It has: {}", known.own.names().join(", ")))
     };
-    steps
-        .insert(0, format!("scope: {}", if has { "the agent has it" } else { "the agent does not have it" }));
     let (decision, reason) = match verdict {
         Verdict::Allow(reason) => (Decision::Allow, reason),
         Verdict::Ask(reason) => (Decision::Ask, reason),
         Verdict::Deny(reason) => (Decision::Deny, reason),
     };
-    Ok(Judgement { tool: name, subject, effect, decision, reason, steps, rule })
+    Ok(Judgement { tool: name, subject, effect, decision, reason, steps, rule, hooks: Vec::new() })
 }
 
-fn judged<'a>(tool: &'a dyn Tool, subject: Option<&'a str>, input: &'a Value, cwd: &'a Path) -> Judged<'a> {
-    Judged { tool: &tool.spec().name, subject, input: Some(input), effect: tool.effect(input), cwd }
+/// The hooks that would be asked before a call is made, for one that scope and policy do not refuse.
+pub fn asked(
+    known: &Known,
+    hooks: &Hooks,
+    definition: &AgentDefinition,
+    mode: PermissionMode,
+    call: &Call<'_>,
+) -> Result<Vec<Asked>, Problem> {
+    let tool = known.find(call.tool)?;
+    let input = normalised(tool.as_ref(), call)?;
+    let mut occasion = Occasion::sample(Point::PreToolUse, call.cwd.to_owned(), serde_json::Map::new());
+    (occasion.agent, occasion.mode) = (definition.name.clone(), mode);
+    let occasion = occasion.calling(tool.as_ref(), &input);
+    let asked = effective::hooks(hooks, definition, &occasion);
+    let named = |hook: &Hook| Asked { hook: hook.name().to_owned(), place: place(&hook.place) };
+    Ok(asked.iter().map(named).collect())
 }
 
-/// The policy's own account of a decision.
-fn explained(policy: &Policy, judged: &Judged<'_>) -> (Vec<String>, Verdict) {
-    let derivation = policy.explain(judged);
-    let told = derivation.to_string();
-    // The last line is the decision itself.
-    let steps = told.lines().take(derivation.steps.len()).map(str::to_owned).collect();
-    (steps, derivation.verdict)
+fn normalised(tool: &dyn Tool, call: &Call<'_>) -> Result<Value, Problem> {
+    tool.normalise(call.tool, call.input.clone()).map_err(|words| {
+        Problem::new(ErrorCode::InvalidArguments, format!("{} cannot be called like that", tool.spec().name))
+            .cause(words)
+            .fix(format!("rooftree tools show {} tells its arguments", tool.spec().name))
+    })
 }
 
-fn missing(own: &Toolset) -> Verdict {
-    Verdict::Deny(format!("this agent may not use it. It has: {}", own.names().join(", ")))
-}
-
-fn unknown(all: &Toolset, name: &str) -> Problem {
-    Problem::new(ErrorCode::ToolNotFound, format!("there is no tool `{name}`"))
-        .fix(format!("there are {}", all.names().join(", ")))
+/// The policy's own account of a decision. Its last line is the decision itself.
+fn explained(derivation: &Derivation) -> Vec<String> {
+    derivation.to_string().lines().take(derivation.steps.len()).map(str::to_owned).collect()
 }
 
 /// Arguments as they were typed: a JSON object, or the one thing the tool is about, such as a path or
 /// a command. What else the tool needs stays empty, for rules do not look at it.
-pub fn arguments(all: &Toolset, tool: &str, typed: Option<&str>) -> Result<Value, Problem> {
-    let Found::Tool(found) = all.find(tool) else { return Err(unknown(all, tool)) };
+pub fn arguments(known: &Known, tool: &str, typed: Option<&str>) -> Result<Value, Problem> {
+    let found = known.find(tool)?;
     let typed = typed.unwrap_or("{}");
-    if typed.trim_start().starts_with('{') {
-        return serde_json::from_str(typed).map_err(|error| {
-            Problem::new(ErrorCode::InvalidArguments, "the arguments are not JSON").cause(error.to_string())
-        });
+    // A command may begin with a brace too.
+    if let Ok(input @ Value::Object(_)) = serde_json::from_str(typed) {
+        return Ok(input);
     }
     let schema = &found.spec().input_schema;
     let required = schema["required"].as_array().cloned().unwrap_or_default();

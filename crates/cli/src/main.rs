@@ -39,8 +39,8 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{Command, Invocation},
     commands::{
-        agents, auth, call, can, completions, demo, doctor, hooks as hooking, init, mcp, models, permissions,
-        run, runs, serve, sessions, tasks, tools, trust as trusting, usage, version, why,
+        agents, auth, call, can, completions, config, demo, doctor, hooks as hooking, init, mcp, models,
+        permissions, run, runs, serve, sessions, tasks, tools, trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -84,6 +84,7 @@ async fn execute(command: Command, environment: &Environment) -> Result<Exit, Pr
         Command::Runs(arguments) => runs::execute(arguments, environment).await,
         Command::Tasks(arguments) => tasks::execute(arguments, environment).await,
         Command::Doctor(arguments) => doctor::execute(arguments, environment).await,
+        Command::Config(arguments) => config::execute(arguments, environment).await,
         Command::Init(arguments) => init::execute(arguments, environment).await,
         Command::Mcp(arguments) => mcp::execute(arguments, environment).await,
         Command::Models(arguments) => models::execute(arguments, environment).await,

@@ -149,7 +149,9 @@ pub fn names(environment: &Environment, settings: &Settings) -> Result<Names, Pr
 /// The model that is used when none is named: the variables' or else the settings', as written.
 pub fn default_name(settings: &Settings) -> Option<String> {
     let set = variable("ROOFTREE_MODEL").or_else(|| variable("ROOFTREE_DEFAULT_MODEL"));
-    set.or_else(|| settings.model.clone())
+    // What was typed goes before variables, and so does what nobody can change.
+    let is_stronger = settings.is_pinned("model") || settings.typed.iter().any(|key| key == "model");
+    if is_stronger { settings.model.clone() } else { set.or_else(|| settings.model.clone()) }
 }
 
 /// What we know about models, and what the user's `models.toml` says about them.

@@ -14,7 +14,7 @@ use rooftree_runtime::{
     definitions::{Places, Trust},
 };
 use rooftree_tools::{
-    Confining,
+    Confining, Web,
     mcp::{self, Found, Servers, Setup},
 };
 
@@ -38,7 +38,7 @@ pub struct Known {
 }
 
 /// All servers of this place.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Gathered {
     pub servers: BTreeMap<String, Known>,
     /// What people should know about them.
@@ -46,7 +46,9 @@ pub struct Gathered {
     /// Where programs run whose configuration does not say where.
     directory: PathBuf,
     /// How they are confined.
-    confining: Confining,
+    pub confining: Confining,
+    /// Which hosts they can reach at all.
+    web: Web,
 }
 
 /// Finds them around these places. `typed` is what `--mcp-config` says: files, or JSON.
@@ -58,7 +60,8 @@ pub fn gather(
 ) -> Result<Gathered, Problem> {
     let directory = places.root().unwrap_or(&environment.cwd).to_owned();
     let confining = confining(None, None, settings, environment.private());
-    let mut gathered = Gathered { directory, confining, ..Gathered::default() };
+    let web = Web { allow_private: settings.web.allow_private.clone(), ..Web::default() };
+    let mut gathered = Gathered { directory, confining, web, ..Gathered::default() };
     gathered.add(Found::of(&settings.servers, &variable), &environment.settings);
     gathered.file(&user_file(environment), Whose::Person);
     if trust::of(environment, places) == Trust::Given {
@@ -142,6 +145,8 @@ impl Gathered {
             pins: Some(environment.database.with_file_name("mcp-pins.json")),
             tokens: Some(tokens_file(environment)),
             confining: self.confining.clone(),
+            web: self.web.clone(),
+            homes: Some(environment.database.with_file_name("mcp-homes")),
             ..Setup::default()
         }
     }
@@ -161,6 +166,13 @@ fn confine(found: &mut Found, path: &Path) {
             found.remarks.push(format!(
                 "MCP server `{name}` runs confined all the same: {} belongs to the project; \
                  \"sandbox\": \"off\" counts in your own mcp.json",
+                place(path)
+            ));
+        }
+        if !std::mem::take(&mut server.writable).is_empty() {
+            found.remarks.push(format!(
+                "MCP server `{name}` changes nothing outside the project: {} belongs to it; \
+                 \"writable\" counts in your own mcp.json",
                 place(path)
             ));
         }

@@ -1,10 +1,16 @@
-//! What `config.toml` says: the user's, and the project's, which may only narrow what is permitted.
+//! What was set: for the machine, by the user, by the project, which may only narrow what is permitted,
+//! on the command line, and by whoever keeps the machine.
 
 mod external_agents;
+pub mod layer;
+pub mod layers;
+pub mod leaves;
 mod nearest;
+pub mod overlay;
 mod providers;
 mod read;
 mod reader;
+mod typed;
 mod web;
 
 use std::{
@@ -77,6 +83,9 @@ pub struct Settings {
     pub web: WebSettings,
     /// Which variables programs started for agents get.
     pub environment: EnvironmentSettings,
+    /// Keys that were typed, and keys that are pinned.
+    pub typed: Vec<String>,
+    pub pinned: Vec<String>,
     /// What people should know about these settings.
     pub remarks: Vec<String>,
 }
@@ -103,30 +112,13 @@ pub struct EnvironmentSettings {
 
 /// Reads what there is. No file is no settings.
 pub fn load(environment: &Environment) -> Result<Settings, Problem> {
-    let user = read::file(&environment.settings)?.unwrap_or_default();
-    let Some(path) = project_file(&environment.cwd).filter(|path| *path != environment.settings) else {
-        return Ok(user);
-    };
-    match read::file(&path)? {
-        Some(project) => Ok(user.narrowed_by(project, &path)),
-        None => Ok(user),
-    }
+    layers::together(&layers::all(environment)?)
 }
 
-/// What each file says by itself, the user's first; of a project what counts, which is what narrows.
+/// What each place says by itself, the weakest first; of a project what counts, which is what narrows.
 pub fn sources(environment: &Environment) -> Result<Vec<(PathBuf, Settings)>, Problem> {
-    let mut found = Vec::new();
-    if let Some(user) = read::file(&environment.settings)? {
-        found.push((environment.settings.clone(), user));
-    }
-    let project = project_file(&environment.cwd).filter(|path| *path != environment.settings);
-    if let Some(path) = project
-        && let Some(project) = read::file(&path)?
-    {
-        let counting = Settings::default().narrowed_by(project, &path);
-        found.push((path, counting));
-    }
-    Ok(found)
+    let layers = layers::all(environment)?;
+    layers.into_iter().map(|layer| Ok((layer.path.clone(), Settings::default().with(&layer)?))).collect()
 }
 
 impl Settings {
@@ -246,20 +238,6 @@ fn smaller<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
     }
-}
-
-/// The nearest `.rooftree/config.toml` from here up to the root of the repository.
-fn project_file(directory: &Path) -> Option<PathBuf> {
-    for place in directory.ancestors() {
-        let file = place.join(".rooftree/config.toml");
-        if file.is_file() {
-            return Some(file);
-        }
-        if place.join(".git").exists() {
-            return None;
-        }
-    }
-    None
 }
 
 #[cfg(test)]

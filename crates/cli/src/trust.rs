@@ -97,6 +97,7 @@ fn change(environment: &Environment, change: impl FnOnce(&mut Ledger)) -> Result
     ledger.write(&path)
 }
 
-fn file(environment: &Environment) -> PathBuf {
+/// Where it is kept what was trusted.
+pub fn file(environment: &Environment) -> PathBuf {
     environment.database.with_file_name("trusted-folders.json")
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_tools::{Backend, Key, Service, Web};
+use rooftree_providers::Catalog;
+use rooftree_tools::{Backend, Charge, Key, Service, Web};
 
 use crate::{
     credentials::Credentials,
@@ -20,13 +21,16 @@ pub struct Online {
 
 impl Online {
     /// Asks nobody and connects to nothing. Keys are looked up again for each search.
-    pub fn of(settings: &Settings, credentials: &Credentials) -> Result<Self, Problem> {
+    pub fn of(settings: &Settings, credentials: &Credentials, catalog: &Catalog) -> Result<Self, Problem> {
         let said = &settings.web;
         let web = Web { allow_private: said.allow_private.clone(), ..Web::default() };
         // Whoever gives nothing but a URL has a service of their own.
         let backend = said.backend.or(said.url.as_ref().map(|_| Backend::SearXng));
         let service = match backend {
-            Some(backend) => Some(chosen(backend, said, credentials)?),
+            Some(backend) => {
+                let service = chosen(backend, said, credentials)?;
+                Some(Service { charge: charge(&service, catalog), ..service })
+            }
             None => Service::from_variables(variable).or_else(|| stored(credentials)),
         };
         Ok(Self { web, service })
@@ -52,7 +56,7 @@ fn chosen(backend: Backend, said: &WebSettings, credentials: &Credentials) -> Re
             format!("`search.model` has no meaning with {}, which is no model", backend.title()),
         )
         .fix("remove it, or choose anthropic, openai or google as backend")),
-        _ => Ok(Service { backend, base_url, model, key: key(backend, credentials) }),
+        _ => Ok(Service { backend, base_url, model, key: key(backend, credentials), charge: None }),
     }
 }
 
@@ -62,7 +66,15 @@ fn stored(credentials: &Credentials) -> Option<Service> {
     let keys = credentials.stored().ok()?;
     let backend = Backend::SEARCHING.into_iter().find(|backend| keys.contains_key(backend.name()))?;
     let base_url = backend.base_url()?.to_owned();
-    Some(Service { backend, base_url, model: String::new(), key: key(backend, credentials) })
+    Some(Service { backend, base_url, model: String::new(), key: key(backend, credentials), charge: None })
+}
+
+/// What the model that searches costs, by the same table as the models that think.
+fn charge(service: &Service, catalog: &Catalog) -> Option<Charge> {
+    let (known, provider) = (catalog.known(), service.backend.name());
+    let mut price = known.find(provider, &service.model)?.price.clone()?;
+    price.search = price.search.or(known.search_price(provider));
+    Some(Arc::new(move |usage| price.charge(usage)))
 }
 
 fn key(backend: Backend, credentials: &Credentials) -> Key {
@@ -97,7 +109,9 @@ mod tests {
     fn a_service_is_the_one_that_is_chosen_with_the_key_that_is_stored() {
         let home = tempfile::tempdir().unwrap();
         let credentials = credentials(home.path());
-        let service = |text: &str| Online::of(&settings(text), &credentials).map(|online| online.service);
+        let service = |text: &str| {
+            Online::of(&settings(text), &credentials, &Catalog::default()).map(|online| online.service)
+        };
         assert!(service("search.backend = 'searxng'").unwrap_err().fix.unwrap().contains("SEARXNG_URL"));
         let own = service("search.url = 'http://localhost:8888'").unwrap().unwrap();
         assert_eq!((own.backend, own.base_url.as_str()), (Backend::SearXng, "http://localhost:8888"));

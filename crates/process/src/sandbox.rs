@@ -13,6 +13,7 @@ mod gate;
 mod ladder;
 mod landlock;
 mod machine;
+mod nested;
 mod order;
 mod repository;
 
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 pub use backend::Backend;
 pub use entry::{enter_if_asked, use_helper};
 pub use gate::{Gate, Gatekeeper, gate};
+pub use nested::repositories_below;
 
 pub(crate) use bubblewrap::{arguments as bubblewrap_arguments, bubblewrap};
 pub(crate) use entry::{command as helper_command, program as helper};
@@ -42,6 +44,8 @@ pub struct Sandbox {
     pub hidden: Vec<PathBuf>,
     /// What it may read although it lies in something hidden.
     pub readable: Vec<PathBuf>,
+    /// What it may neither read nor change, with everything below, whatever the other lists say.
+    pub denied: Vec<PathBuf>,
     /// The directory it has as `/tmp`; none: an empty one of its own.
     pub temporary: Option<PathBuf>,
     /// Whom it can reach.

@@ -144,6 +144,10 @@ pub struct McpServer {
     /// Whom its confined program can reach; everybody if nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
+    /// What its confined program may change besides the directory it runs in. Only people who set it
+    /// up for themselves can say so.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub writable: Vec<PathBuf>,
 }
 
 impl McpServer {
@@ -167,6 +171,7 @@ impl Default for McpServer {
             trust_hints: false,
             sandbox: None,
             network: None,
+            writable: Vec::new(),
         }
     }
 }
@@ -188,6 +193,19 @@ pub enum Verifier {
     Judge {
         /// What it is asked.
         prompt: String,
+    },
+    /// An agent that looks for itself, with its own tools and model.
+    Agent {
+        /// Which one.
+        agent: String,
+        /// What to look at especially.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<String>,
+        /// Seconds it may take.
+        timeout_secs: u64,
+        /// Replies it may have, instead of what its definition says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_turns: Option<u32>,
     },
 }
 

@@ -255,6 +255,9 @@ pub enum EventBody {
         /// Who changed it: `agent`, `user`.
         by: String,
     },
+    /// What may happen in this run without asking is something else from here on.
+    #[serde(rename = "permission.policy")]
+    PolicyChanged(PolicyNote),
     /// A hook said something that has an effect on the conversation.
     #[serde(rename = "hook.said")]
     HookSaid(HookNote),
@@ -336,6 +339,7 @@ impl EventBody {
             Self::QuestionRequested { .. } => "question.requested",
             Self::QuestionAnswered { .. } => "question.answered",
             Self::ModeChanged { .. } => "permission.mode",
+            Self::PolicyChanged(_) => "permission.policy",
             Self::HookSaid(_) => "hook.said",
             Self::TodoUpdated { .. } => "todo.updated",
             Self::InboxQueued { .. } => "inbox.queued",

@@ -14,6 +14,7 @@ pub mod ids;
 pub mod inquiry;
 pub mod limits;
 pub mod mandate;
+pub mod media;
 pub mod message;
 pub mod model_choice;
 pub mod network;
@@ -38,6 +39,7 @@ pub use ids::{BlobId, CallId, MessageId, PermissionId, ProcessId, QuestionId, Ru
 pub use inquiry::{Choice, Question, QuestionReply, Response};
 pub use limits::Limits;
 pub use mandate::{Above, Mandate, Thoroughness};
+pub use media::media_type;
 pub use message::{Lane, Message, Origin, Part};
 pub use model_choice::{Effort, ModelChoice};
 pub use network::Network;

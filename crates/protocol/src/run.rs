@@ -21,6 +21,8 @@ pub enum RunMode {
     Fork,
     /// Another agent that expects no answer.
     Told,
+    /// Another agent whose work it is to check.
+    Verifying,
     /// A schedule.
     Scheduled,
     /// A chat.

@@ -152,10 +152,7 @@ pub fn event(body: &mut EventBody, edit: Edit<'_>) {
         EventBody::RunStarted { mode: _, message: _, model: _, title, depth: _, parent: _, policy } => {
             text(title, edit);
             if let Some(policy) = policy {
-                [&mut policy.allow, &mut policy.ask, &mut policy.deny]
-                    .into_iter()
-                    .for_each(|rules| list(rules, edit));
-                policy.skills.iter_mut().for_each(|skill| record_texts::skill(skill, edit));
+                record_texts::policy(policy, edit);
             }
         }
         EventBody::RunWaiting { reason: _, until: _, detail } => text(detail, edit),
@@ -188,6 +185,7 @@ pub fn event(body: &mut EventBody, edit: Edit<'_>) {
         EventBody::QuestionAnswered { id: _, reply, by: _ } => self::reply(reply, edit),
         EventBody::TodoUpdated { items } => items.iter_mut().for_each(|todo| todo_item(todo, edit)),
         EventBody::ContextCompacted(compaction) => record_texts::compaction(compaction, edit),
+        EventBody::PolicyChanged(policy) => record_texts::policy(policy, edit),
         EventBody::HookSaid(HookNote { point: _, about: _, blocks: _, text: said }) => text(said, edit),
         EventBody::Notice { level: _, code: _, message, hint } => {
             text(message, edit);

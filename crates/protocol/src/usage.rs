@@ -19,10 +19,17 @@ pub struct Usage {
     pub cache_write: u64,
     /// Part of `output` that was thinking.
     pub reasoning: u64,
+    /// Searches of the web that the provider's servers made.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub searches: u64,
     /// Money in US dollars, as far as prices are known.
     pub cost_usd: f64,
     /// Whether every price was known. A scripted model is free and complete.
     pub cost_complete: bool,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
@@ -44,6 +51,7 @@ impl AddAssign for Usage {
         self.cache_read += other.cache_read;
         self.cache_write += other.cache_write;
         self.reasoning += other.reasoning;
+        self.searches += other.searches;
         self.cost_usd += other.cost_usd;
         self.cost_complete &= other.cost_complete;
     }

@@ -104,9 +104,13 @@ impl Catalog {
             .fix("rooftree run -m scripted/FILE.toml … works without any key"));
         };
         let model = opener(choice)?;
-        Ok(match self.known.find(&choice.provider, &choice.model) {
+        let mut model = match self.known.find(&choice.provider, &choice.model) {
             Some(facts) => model.learn(facts),
             None => model,
-        })
+        };
+        if let Some(price) = &mut model.price {
+            price.search = price.search.or(self.known.search_price(&choice.provider));
+        }
+        Ok(model)
     }
 }

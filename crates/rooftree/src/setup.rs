@@ -1,6 +1,6 @@
 //! Everything a query and a long-lived runtime are told in the same words, and what is made of it.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use rooftree_protocol::{Confinement, ErrorCode, ModelChoice, PermissionMode, Problem, Scope};
 use rooftree_runtime::{
@@ -147,9 +147,8 @@ impl Setup {
             depth: self.max_depth,
             memory: Shelves::default(),
             workspaces,
-            verifiers: BTreeMap::new(),
             naming: Arc::new(move |name| naming.resolve(name)),
-            surroundings: Arc::default(),
+            surroundings: Default::default(),
             hooks,
             // Only those that agents bring along; nothing of them is remembered.
             servers: Arc::new(Servers::new(servers)),

@@ -4,6 +4,7 @@
 //! everybody else sends it signals or reads its events.
 
 mod act;
+mod around;
 mod ask;
 mod batch;
 mod budget;
@@ -15,6 +16,7 @@ pub(crate) mod history;
 mod hook_points;
 mod inner;
 mod inquire;
+mod inspected;
 mod journal;
 mod limits;
 mod listen;
@@ -40,7 +42,7 @@ pub(crate) mod wording;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Event, EventBody, Mandate, Problem, RunId, Session, SessionId, Timestamp,
+    Event, EventBody, Mandate, Problem, RunId, Session, SessionId, Timestamp, Verifier,
     event::{ClearReason, NoticeLevel},
 };
 use rooftree_providers::{Media, Model};
@@ -58,7 +60,7 @@ use self::{
     window::Window,
 };
 use crate::{
-    Error,
+    Error, Surroundings,
     exposure::Exposed,
     inbox::AtHand,
     kit::Kit,
@@ -77,6 +79,10 @@ struct Agent {
     world: Arc<World>,
     session: Session,
     kit: Arc<Kit>,
+    /// What it found around it when the run began.
+    surroundings: Arc<Surroundings>,
+    /// What checks its work, by name.
+    verifiers: Arc<[(String, Verifier)]>,
     system: Arc<str>,
     fixed_estimate: u64,
     /// What may happen without asking, with the rules people made.
@@ -227,7 +233,8 @@ impl Agent {
     fn new(world: Arc<World>, claimed: Claimed, signals: Signals) -> Result<Self, Error> {
         let session = claimed.session;
         let kit = world.kit(&session.agent, None)?;
-        let system = prompt::system(&world, &kit, &session.cwd);
+        let surroundings = world.options.surroundings.current();
+        let system = prompt::system(&world, &kit, &surroundings, &session.cwd);
         let model = world.model(&session, &kit.definition, None);
         let window = model.as_ref().ok().and_then(|model| model.window).unwrap_or(kit.limits.context_window);
         let journal = Journal::open(world.clone(), session.clone(), claimed.claim, signals.clone());
@@ -256,9 +263,11 @@ impl Agent {
             inner: inner::Inner::default(),
             unwanted: Vec::new(),
             hooked: hook_points::Memory::default(),
+            verifiers: Arc::new([]),
             world,
             session,
             kit,
+            surroundings,
             system,
             model,
             journal,
@@ -269,22 +278,19 @@ impl Agent {
     /// Takes up what this mandate allows; without one, what the definition does.
     async fn equip(&mut self, mandate: Option<Box<Mandate>>, run: &RunId) -> Result<(), Error> {
         let offered = self.offered(mandate.as_deref(), run).await?;
+        let around = self.world.options.surroundings.now();
         let (place, notice) = self.world.exposing(&self.session.agent, mandate.as_deref()).await?;
-        let kit = self.world.kit_with(&self.session.agent, mandate.as_deref(), &offered, place)?;
+        let kit = self.world.kit_with(&self.session.agent, mandate.as_deref(), &offered, (&around, place))?;
         (self.leases, self.remarks) = (offered.leases, offered.notices);
         self.remarks.extend(notice.or_else(|| kit.unexposed()));
-        if let Some(Err(error)) = kit.exposed.as_ref().map(Exposed::write) {
-            self.remarks.push(Notice {
-                code: "exposure",
-                message: format!("descriptions of tools cannot be written: {error}"),
-                hint: None,
-            });
-        }
-        if self.mandate == mandate && Arc::ptr_eq(&self.kit, &kit) {
+        self.remarks.extend(kit.exposed.as_ref().and_then(Exposed::described));
+        self.look_around(&around, &kit, mandate.as_deref());
+        let is_same = Arc::ptr_eq(&self.kit, &kit) && Arc::ptr_eq(&self.surroundings, &around);
+        if is_same && self.mandate == mandate {
             return Ok(());
         }
         let directory = task::told_directory(&self.session.cwd, mandate.as_deref());
-        self.system = prompt::system(&self.world, &kit, &directory);
+        self.system = prompt::system(&self.world, &kit, &around, &directory);
         self.fixed_estimate = prompt::fixed_estimate(&self.system, &kit.specs);
         self.policy = self.world.policy(&kit.definition, mandate.as_deref());
         // Whatever people have said is added before the first call.
@@ -293,7 +299,7 @@ impl Agent {
         let window = self.model.as_ref().ok().and_then(|model| model.window);
         self.window = Window::new(window.unwrap_or(kit.limits.context_window));
         self.journal.works_for(mandate.as_ref().map(|mandate| mandate.parent.run.clone()));
-        (self.kit, self.mandate) = (kit, mandate);
+        (self.kit, self.mandate, self.surroundings) = (kit, mandate, around);
         Ok(())
     }
 
@@ -434,7 +440,7 @@ impl Agent {
 
     /// Whether somebody checks the work when it is done.
     fn checking(&self) -> Checking {
-        if self.kit.verifiers.is_empty() { Checking::No } else { Checking::Wanted }
+        if self.verifiers.is_empty() { Checking::No } else { Checking::Wanted }
     }
 
     /// The provider called the question too long; it may have said how much it takes.

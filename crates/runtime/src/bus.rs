@@ -2,6 +2,9 @@
 //!
 //! Invariant: the bus never slows an agent. A watcher that falls behind loses its place on
 //! the bus, re-reads the journal from the last number it saw, and misses only deltas.
+//!
+//! Invariant: no delta is told after the message it is part of. Deltas carry the number they were said
+//! after; a watcher that has meanwhile read on in the journal leaves them out.
 
 mod tree;
 
@@ -38,10 +41,13 @@ pub struct Filter {
     pub after: u64,
 }
 
+/// An event, and the last number of the journal when it was said.
+type Said = (u64, Arc<Event>);
+
 /// Where events are told. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Bus {
-    topics: Arc<Mutex<HashMap<SessionId, broadcast::Sender<Arc<Event>>>>>,
+    topics: Arc<Mutex<HashMap<SessionId, broadcast::Sender<Said>>>>,
     /// Every beginning of a delegated run, for those who watch whole trees.
     births: broadcast::Sender<Arc<Event>>,
 }
@@ -54,14 +60,14 @@ impl Default for Bus {
 
 impl Bus {
     /// Tells all watchers of the event's session.
-    pub(crate) fn publish(&self, event: Arc<Event>) {
+    pub(crate) fn publish(&self, head: u64, event: Arc<Event>) {
         if let EventBody::RunStarted { parent: Some(_), .. } = &event.body {
             // Nobody may be watching a tree.
             let _ = self.births.send(event.clone());
         }
         let Ok(mut topics) = self.topics.lock() else { return };
         let Some(topic) = topics.get(&event.session) else { return };
-        if let Err(broadcast::error::SendError(event)) = topic.send(event) {
+        if let Err(broadcast::error::SendError((_, event))) = topic.send((head, event)) {
             topics.remove(&event.session);
         }
     }
@@ -115,7 +121,7 @@ impl Patience {
 pub struct Subscription {
     store: Arc<dyn Store>,
     filter: Filter,
-    live: broadcast::Receiver<Arc<Event>>,
+    live: broadcast::Receiver<Said>,
     changes: watch::Receiver<u64>,
     patience: Patience,
     read: VecDeque<Event>,
@@ -168,7 +174,8 @@ impl Subscription {
         };
         self.patience.begin_anew();
         match heard {
-            Ok(event) => match event.id {
+            Ok((head, event)) => match event.id {
+                None if head < self.filter.after => None,
                 None => Some(event),
                 Some(id) if id == self.filter.after + 1 => {
                     self.filter.after = id;

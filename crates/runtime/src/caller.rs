@@ -5,7 +5,11 @@ use std::sync::Arc;
 use rooftree_protocol::{Above, Mandate, ModelChoice, RunId, Session};
 use rooftree_tools::{Policy, ToolContext};
 
-use crate::{kit::Kit, world::World};
+use crate::{Surroundings, kit::Kit, world::World};
+
+/// By what name the runtime itself calls Task, to have work checked. No model is told of it, and none
+/// reaches a tool by it.
+pub(crate) const VERIFYING: &str = "verify work";
 
 /// An agent in the middle of a run, as its tools see it.
 pub(crate) struct Caller {
@@ -13,6 +17,8 @@ pub(crate) struct Caller {
     pub(crate) session: Arc<Session>,
     pub(crate) run: RunId,
     pub(crate) kit: Arc<Kit>,
+    /// What it found around it when its run began.
+    pub(crate) surroundings: Arc<Surroundings>,
     /// What may happen without asking, as it is now.
     pub(crate) policy: Policy,
     /// Whether it has read something from outside.

@@ -11,9 +11,11 @@ mod draft;
 mod fields;
 mod files;
 mod fill;
+mod import;
 mod instructions;
 mod knowledge;
 mod library;
+mod lookout;
 mod markdown;
 mod names;
 mod places;
@@ -39,6 +41,7 @@ pub use self::{
     instructions::Instructions,
     knowledge::{Knowledge, ModelNaming, Variables},
     library::{Document, Library, Recheck},
+    lookout::Lookout,
     names::{READ_ONLY, is_name, nearest},
     places::{Places, Trust},
     resolve::Loaded,
@@ -112,6 +115,12 @@ impl Definitions {
     pub fn find(&self, name: &str) -> Result<Arc<AgentDefinition>, Problem> {
         self.refresh();
         self.read(|shelf| shelf.find(name)).ok_or_else(|| self.unknown(name))
+    }
+
+    /// Whether there is one of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.refresh();
+        self.read(|shelf| shelf.find(name)).is_some()
     }
 
     /// Those that can be found, by name.

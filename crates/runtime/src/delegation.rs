@@ -29,9 +29,9 @@ use serde_json::{Map, Value};
 use self::{
     answer::Failure,
     inherit::Asking,
-    request::{Request, Strategy},
+    request::{Request, Strategy, Surface},
     target::Target,
-    wait::Waited,
+    wait::{Late, Waited},
 };
 use crate::{
     caller::Caller,
@@ -60,7 +60,8 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
         Ok(Reached::Asked(asked, _, _)) if request.background => answer::started(&request, &asked),
         Ok(Reached::Asked(asked, told, question)) => {
             let patience = request.timeout_secs.unwrap_or(caller.kit.limits.delegation_timeout_secs);
-            let waiting = wait::Waiting { asked: &asked, told };
+            let late = if request.surface == Surface::Verifier { Late::Stop } else { Late::Detach };
+            let waiting = wait::Waiting { asked: &asked, told, late };
             match waiting.wait(&caller.world, &context.cancel, Duration::from_secs(patience)).await {
                 Waited::Ended(end) => {
                     if let Some(question) = question {
@@ -69,6 +70,7 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
                     answer::ended(&request, &asked, &end)
                 }
                 Waited::Detached => answer::detached(&request, &asked, patience),
+                Waited::Stopped(end) => answer::stopped(&asked, end.as_deref(), patience),
                 Waited::Cancelled => answer::cancelled(&asked),
             }
         }
@@ -164,6 +166,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
 
 fn mode(caller: &Caller, request: &Request) -> RunMode {
     match request.strategy {
+        _ if request.surface == Surface::Verifier => RunMode::Verifying,
         _ if request.background => RunMode::Background,
         Strategy::Fork => RunMode::Fork,
         _ if caller.delegations > 1 => RunMode::Parallel,

@@ -1,13 +1,63 @@
 //! What an agent has and may do when nobody above it says otherwise: for whoever wants to know before
 //! it runs. The runtime works it out with the same functions.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
-use rooftree_protocol::{AgentDefinition, PermissionMode, SessionId};
+use rooftree_protocol::{AgentDefinition, Effect, McpServer, PermissionMode, SessionId};
 use rooftree_store::RuleRow;
-use rooftree_tools::{Policy, Rule, Toolset, Verdict};
+use rooftree_tools::{
+    Confining, Derivation, Judged, Policy, Reach, Rule, Tool, Toolset, Verdict, mcp::Servers,
+};
 
-use crate::{Definitions, Hooks, kit, standing};
+use crate::{
+    Definitions,
+    hooks::{Hook, Hooks, Occasion},
+    kit, remote, standing,
+};
+
+/// What is said to one call, and how that came about.
+pub struct Ruling {
+    /// The files it was judged by, and may touch.
+    pub reach: Reach,
+    /// The decision.
+    pub verdict: Verdict,
+    /// How the policy came to it; none if it was not asked.
+    pub derivation: Option<Derivation>,
+}
+
+/// Judges one call of a tool: for the runtime when it is made, for people before and afterwards.
+pub fn judge(policy: &Policy, sandbox: &Confining, tool: &dyn Tool, about: &Judged<'_>) -> Ruling {
+    // Links are followed here, once: what is judged is what the tool opens.
+    let reach = policy.reach(about);
+    let is_own = reach.pinned().is_some_and(|place| sandbox.guards(&place.real, &place.home));
+    if about.effect != Effect::ReadOnly && is_own {
+        let words = "it is where this program keeps its settings and its memory; people change that";
+        return Ruling { reach, verdict: Verdict::Deny(words.to_owned()), derivation: None };
+    }
+    if let Some(rule) = about.input.and_then(|input| tool.wants(input)) {
+        return Ruling { reach, verdict: wanted(policy, &rule), derivation: None };
+    }
+    let derivation = policy.explain_at(about, reach.pinned());
+    Ruling { reach, verdict: derivation.verdict.clone(), derivation: Some(derivation) }
+}
+
+/// The servers it may use tools of.
+pub fn servers(
+    servers: &Servers,
+    definitions: &Definitions,
+    definition: &AgentDefinition,
+) -> BTreeMap<String, McpServer> {
+    remote::wanted(servers, definitions, definition, None).servers
+}
+
+/// The hooks that would be asked on this occasion, those of its own definition last. None is asked.
+pub fn hooks(hooks: &Hooks, definition: &AgentDefinition, occasion: &Occasion) -> Vec<Hook> {
+    let own = kit::hooks(definition, None);
+    hooks.hooks.iter().chain(&own).filter(|hook| hook.is_for(occasion)).cloned().collect()
+}
 
 /// The tools it has.
 pub fn tools(all: &Toolset, definition: &AgentDefinition) -> Toolset {

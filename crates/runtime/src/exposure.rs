@@ -12,7 +12,10 @@ use std::{
 };
 
 use rooftree_protocol::{Dialect, ToolSpec, definition::Exposure};
-use rooftree_tools::{Tool, Toolset, mcp::PREFIX};
+use rooftree_tools::{
+    Tool, Toolset,
+    mcp::{Notice, PREFIX},
+};
 use sha2::{Digest, Sha256};
 
 pub use flags::Flag;
@@ -134,8 +137,15 @@ impl Exposed {
         self.groups.iter().flat_map(|group| &group.tools).any(|spec| spec.name == tool)
     }
 
+    /// Writes what describes the tools; says so if it cannot.
+    pub(crate) fn described(&self) -> Option<Notice> {
+        let error = self.write().err()?;
+        let message = format!("descriptions of tools cannot be written: {error}");
+        Some(Notice { code: "exposure", message, hint: None })
+    }
+
     /// Writes the descriptions, unless they are there.
-    pub(crate) fn write(&self) -> io::Result<()> {
+    fn write(&self) -> io::Result<()> {
         for group in &self.groups {
             let (file, text) = (self.page(group), page::written(group));
             if fs::read_to_string(&file).is_ok_and(|there| there == text) {

@@ -6,12 +6,12 @@ use std::{
 };
 
 use rooftree_protocol::{
-    AgentDefinition, Dialect, Limits, Mandate, Problem, Scope, ToolSpec, Verifier, definition::Exposure,
-    event::RunMode,
+    AgentDefinition, Dialect, Limits, Mandate, Problem, Scope, ToolSpec, definition::Exposure, event::RunMode,
 };
 use rooftree_tools::{Toolset, mcp::Notice};
 
 use crate::{
+    Surroundings,
     exposure::{self, Exposed, Place},
     hooks::{self, Hook, Point},
 };
@@ -21,6 +21,8 @@ pub(crate) const ONLY_ABOVE: [&str; 6] =
     ["Task", "ListAgents", "TaskOutput", "TaskList", "ApplyWorkspace", "DiscardWorkspace"];
 /// Tools that only an agent with a memory has.
 const MEMORY: [&str; 3] = ["MemoryRead", "MemoryWrite", "MemorySearch"];
+/// Tools that only help where there is a skill to load.
+const SKILLS: [&str; 2] = ["Skill", "ListSkills"];
 /// Tools that talk to a person, which only the first agent of a chain does.
 pub(crate) const ONLY_FIRST: [&str; 1] = ["AskUser"];
 
@@ -36,8 +38,6 @@ pub(crate) struct Kit {
     pub(crate) specs: Arc<[ToolSpec]>,
     /// Tools it has as skills with a command line.
     pub(crate) exposed: Option<Exposed>,
-    /// What checks its work, by name.
-    pub(crate) verifiers: Vec<(String, Verifier)>,
     /// Hooks of its own.
     pub(crate) hooks: Vec<Hook>,
 }
@@ -61,9 +61,9 @@ impl Kit {
         let told = if is_fork { &own } else { &toolset };
         let exposed = place.and_then(|place| Exposed::of(told, definition.exposure, place));
         let specs = exposure::functions(told, definition.source.dialect, exposed.as_ref()).into();
-        let (name, verifiers) = (definition.name.as_str().into(), Vec::new());
+        let name = definition.name.as_str().into();
         let hooks = hooks(&definition, mandate);
-        Self { name, specs, exposed, definition, limits, toolset, verifiers, hooks }
+        Self { name, specs, exposed, definition, limits, toolset, hooks }
     }
 
     /// What people should know if tools were to be skills and nobody could call them.
@@ -76,6 +76,12 @@ impl Kit {
             hint: Some("give it Bash, or set exposure to tools".into()),
         })
     }
+}
+
+/// These tools without those that can do nothing with what is around: they would only be read.
+pub(crate) fn useful(tools: &Toolset, surroundings: &Surroundings) -> Toolset {
+    let idle = if surroundings.skills.is_empty() { SKILLS.map(str::to_owned).to_vec() } else { Vec::new() };
+    tools.scoped(&Scope { allow: None, deny: idle })
 }
 
 /// Whether a definition asks for a tool by its name, or by the manner it is written in.

@@ -44,7 +44,7 @@ pub use agent::{
 };
 pub use bus::{Filter, Subscription, TreeSubscription};
 pub use clock::{Clock, SystemClock};
-pub use definitions::{Definitions, Surroundings};
+pub use definitions::{Definitions, Lookout, Surroundings};
 pub use error::Error;
 pub use handle::Handle;
 pub use hooks::Hooks;

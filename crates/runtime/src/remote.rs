@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use rooftree_protocol::{AgentDefinition, Mandate, McpServer};
-use rooftree_tools::mcp::{Notice, PREFIX, Servers, beginning, may_name};
+use rooftree_protocol::{AgentDefinition, Mandate, McpServer, Network};
+use rooftree_tools::mcp::{Notice, PREFIX, RESOURCE_TOOLS, Servers, beginning, may_name};
 
 use crate::Definitions;
 
@@ -38,7 +38,28 @@ pub(crate) fn wanted(
     wanted.notices.clear();
     wanted.add(servers, definition);
     wanted.servers.retain(|name, _| is_usable(name, definition, mandate));
+    let limit = limit(definitions, definition, mandate);
+    for server in wanted.servers.values_mut().filter(|server| server.command.is_some()) {
+        let own = server.network.take().unwrap_or(Network::On).narrowed(&limit);
+        server.network = Some(own).filter(|own| *own != Network::On);
+    }
     wanted
+}
+
+/// Whom the programs of servers can reach at most for an agent: what its definition says, and those of
+/// whoever is above, unless it works with rights of its own.
+fn limit(definitions: &Definitions, definition: &AgentDefinition, mandate: Option<&Mandate>) -> Network {
+    let mut limit = definition.network.clone().unwrap_or(Network::On);
+    let Some(mandate) = mandate else { return limit };
+    let mandated = mandate.sandbox.as_ref().map(|sandbox| &sandbox.network);
+    for above in mandate.above.iter().filter_map(|above| definitions.find(&above.agent).ok()) {
+        let held_to = above.network.as_ref();
+        // What a mandate does not hold to, it was not narrowed by.
+        if let Some(held_to) = held_to.filter(|own| mandated.is_none_or(|mandated| mandated.is_within(own))) {
+            limit = limit.narrowed(held_to);
+        }
+    }
+    limit
 }
 
 impl Wanted {
@@ -75,7 +96,8 @@ pub(crate) fn brought(definition: &AgentDefinition, asker: &AgentDefinition) -> 
 pub(crate) fn own(servers: &Servers, definition: &AgentDefinition) -> Vec<String> {
     let mut own = Wanted::default();
     own.add(servers, definition);
-    own.servers.keys().map(|name| entry(name)).collect()
+    let reading = RESOURCE_TOOLS.iter().filter(|_| !own.servers.is_empty()).map(|name| (*name).to_owned());
+    own.servers.keys().map(|name| entry(name)).chain(reading).collect()
 }
 
 /// All tools of a server, as an entry of a list of tools.

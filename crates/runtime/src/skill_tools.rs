@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ErrorCode, Scope, ToolKind, ToolSpec};
+use rooftree_protocol::{Effect, ErrorCode, Level, ToolKind, ToolSpec};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput, Toolset,
     arguments::{self, Argument, Kind},
@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::{
     caller::Caller,
     definitions::{Skill, Surroundings, skills_in_scope},
+    kit,
 };
 
 /// Files of a skill that are named with its text.
@@ -31,12 +32,7 @@ pub fn added_to(tools: &Toolset) -> Toolset {
 
 /// These tools, without those that load skills where there is none to load: they would only be read.
 pub fn needed(tools: &Toolset, surroundings: &Surroundings) -> Toolset {
-    let idle = if surroundings.skills.is_empty() {
-        vec!["Skill".to_owned(), "ListSkills".to_owned()]
-    } else {
-        Vec::new()
-    };
-    tools.scoped(&Scope { allow: None, deny: idle })
+    kit::useful(tools, surroundings)
 }
 
 /// Their order is part of a cached prompt: new ones go to the end.
@@ -104,8 +100,10 @@ impl Tool for SkillTool {
             let Some(caller) = Caller::of(&context) else {
                 return ToolOutput::failed(ErrorCode::ToolFailed, "Skills can only be loaded by an agent.");
             };
-            let surroundings = &caller.world.options.surroundings;
-            let skills = skills_in_scope(&surroundings.skills, &caller.kit.definition.skills);
+            // As they were when the run began; what a project's skill says now is told only if it may be.
+            let mut skills = skills_in_scope(&caller.surroundings.skills, &caller.kit.definition.skills);
+            let now = caller.world.options.surroundings.afresh();
+            skills.retain(|skill| skill.level != Level::Project || now.skill(&skill.name).is_some());
             match action {
                 Action::List => listed(&skills),
                 Action::Load => loaded(&skills, &input, &caller.world.options.tools),

@@ -18,6 +18,7 @@ mod entry;
 mod failure;
 mod git;
 mod landing;
+mod layout;
 mod manifest;
 mod merge;
 mod name;

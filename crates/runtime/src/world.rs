@@ -1,11 +1,11 @@
 //! What all agents of one runtime have in common: where they remember, think, act and tell time.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use rooftree_process::sandbox::Backend;
 use rooftree_protocol::{
     AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, Problem, RunId,
-    SandboxMode, Session, SessionId, Timestamp, Verifier, definition::Exposure, event, event::RunMode,
+    SandboxMode, Session, SessionId, Timestamp, definition::Exposure, event, event::RunMode,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Definitions, Hooks, Secrets, Surroundings,
+    Clock, Definitions, Hooks, Lookout, Secrets, Surroundings,
     answers::Answers,
     bus::Bus,
     doorway::Doorway,
@@ -25,7 +25,7 @@ use crate::{
     exposure::Place,
     governor::Governor,
     hooks::Begun,
-    kit::{Kit, Kits},
+    kit::{self, Kit, Kits},
     memory::Shelves,
     remote,
     replies::Replies,
@@ -61,8 +61,8 @@ pub struct Options {
     pub servers: Arc<Servers>,
     /// The agents there are.
     pub definitions: Definitions,
-    /// What agents find around them: rules, skills, instructions, verifiers.
-    pub surroundings: Arc<Surroundings>,
+    /// What agents find around them: rules, skills, instructions, verifiers. Looked at when a run begins.
+    pub surroundings: Lookout,
     /// What may happen without asking.
     pub policy: Policy,
     /// Whether an agent that has read something from outside is trusted less in mode `auto`.
@@ -87,8 +87,6 @@ pub struct Options {
     pub memory: Shelves,
     /// Where working copies of children are kept.
     pub workspaces: workspace::Place,
-    /// What can check work, by name.
-    pub verifiers: BTreeMap<String, Verifier>,
     /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
     pub naming: Naming,
     /// What the program around it wants to be asked and told.
@@ -166,7 +164,7 @@ impl World {
 
     /// What agents of this name work with, under a mandate if another agent asks.
     pub(crate) fn kit(&self, agent: &str, mandate: Option<&Mandate>) -> Result<Arc<Kit>, Problem> {
-        self.kit_with(agent, mandate, &Offered::default(), None)
+        self.kit_with(agent, mandate, &Offered::default(), (&self.options.surroundings.current(), None))
     }
 
     /// Where tools of an agent can be called by its commands, if it wants that; and what people should know if
@@ -197,13 +195,14 @@ impl World {
         Ok((Some(place), None))
     }
 
-    /// The same with tools from servers, and with a place from where commands call tools.
+    /// The same with tools from servers, with those that are of use with what is around, and with a place from
+    /// where commands call tools.
     pub(crate) fn kit_with(
         &self,
         agent: &str,
         mandate: Option<&Mandate>,
         offered: &Offered,
-        place: Option<&Place>,
+        (surroundings, place): (&Surroundings, Option<&Place>),
     ) -> Result<Arc<Kit>, Problem> {
         let definition = self.options.definitions.find(agent)?;
         // A definition that was changed is another one, at another address.
@@ -220,15 +219,14 @@ impl World {
         if place.is_some() {
             key += " exposed";
         }
+        if !surroundings.skills.is_empty() {
+            key.push_str(" skills");
+        }
         self.kits.of(&key, || {
             let limits = self.limits(&definition, mandate);
-            let named = definition.verifiers.iter();
-            let known =
-                named.filter_map(|name| Some((name.clone(), self.options.verifiers.get(name)?.clone())));
             // Those of servers come last: what a provider has read of the others stays good.
             let tools = Toolset::new(self.options.tools.iter().chain(&offered.tools).cloned());
-            let kit = Kit::new(definition.clone(), limits, &tools, mandate, place);
-            Ok(Kit { verifiers: known.collect(), ..kit })
+            Ok(Kit::new(definition.clone(), limits, &kit::useful(&tools, surroundings), mandate, place))
         })
     }
 
@@ -306,8 +304,14 @@ impl World {
 
     /// Tells everybody who watches.
     pub(crate) fn publish(&self, event: Arc<Event>) {
+        self.publish_after(u64::MAX, event);
+    }
+
+    /// The same for something passing that was said when the journal had so many events: whoever has
+    /// read on is not told.
+    pub(crate) fn publish_after(&self, head: u64, event: Arc<Event>) {
         self.options.hooks.tell(&event);
-        self.bus.publish(event);
+        self.bus.publish(head, event);
     }
 
     /// What must never be kept or told.

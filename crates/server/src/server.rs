@@ -2,14 +2,14 @@
 
 use std::{io::ErrorKind, net::SocketAddr, time::Duration};
 
-use axum::Router;
 use tokio::{net::TcpListener, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Deliver, Error,
+    Agents, Deliver, Error,
     auth::Gate,
     routes::{self, House},
+    visitors::Visitors,
 };
 
 /// How long answers that are under way may take once the server is to stop.
@@ -21,6 +21,8 @@ pub struct Options {
     pub address: SocketAddr,
     /// What whoever wants more than to deliver a callback must show.
     pub token: Option<String>,
+    /// Names by which agents may be asked here, besides addresses and `localhost`.
+    pub hosts: Vec<String>,
     /// What to do with callbacks.
     pub deliver: Deliver,
 }
@@ -29,13 +31,14 @@ pub struct Options {
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    routes: Router,
+    house: House,
+    agents: Option<Agents>,
 }
 
 impl Server {
     /// Begins to listen. Invariant: what other machines can reach has a token.
     pub async fn listen(options: Options) -> Result<Self, Error> {
-        let Options { address, token, deliver } = options;
+        let Options { address, token, hosts, deliver } = options;
         let token = token.filter(|token| !token.trim().is_empty());
         if !address.ip().to_canonical().is_loopback() && token.is_none() {
             return Err(Error::Exposed(address));
@@ -46,8 +49,14 @@ impl Server {
         };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let routes = routes::all(House { gate: Gate::new(token.as_deref().map(str::trim)), deliver });
-        Ok(Self { listener, address, routes })
+        let gate = Gate::new(token.as_deref().map(str::trim));
+        let house = House { gate, visitors: Visitors::new(&hosts), deliver };
+        Ok(Self { listener, address, house, agents: None })
+    }
+
+    /// Lets these agents be asked as if they were models.
+    pub fn with_agents(self, agents: Agents) -> Self {
+        Self { agents: Some(agents), ..self }
     }
 
     /// Where it listens.
@@ -58,7 +67,8 @@ impl Server {
     /// Answers until it is told to stop; then finishes what is under way, within bounds.
     pub async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let stopping = stop.clone();
-        let serving = axum::serve(self.listener, self.routes).with_graceful_shutdown(stop.cancelled_owned());
+        let routes = routes::all(self.house, self.agents, stop.clone());
+        let serving = axum::serve(self.listener, routes).with_graceful_shutdown(stop.cancelled_owned());
         let mut serving = std::pin::pin!(serving.into_future());
         let served = tokio::select! {
             served = &mut serving => served,

@@ -36,6 +36,9 @@ parser.add_argument("--twins", action="store_true", help="two tools whose names 
 parser.add_argument("--description", default="Says it again.", help="what `echo` says it does")
 parser.add_argument("--rename", default="echo", help="what `echo` is called")
 parser.add_argument("--form", type=json.loads, help="the schema of what `ask` wants to know")
+parser.add_argument("--visit", help="the page that `ask` wants people to visit, instead of a form")
+parser.add_argument("--reading", action="store_true", help="have resources and prompts")
+parser.add_argument("--online", action="store_true", help="have a tool that reaches out")
 parser.add_argument("--marks", help="a directory for a file that is locked while this process lives")
 parser.add_argument("--record", help="a file for the methods that were heard")
 parser.add_argument("--stubborn", action="store_true", help="do not end when asked to")
@@ -46,7 +49,7 @@ parser.add_argument("--require", help="with --http: the token that must be sent"
 options = parser.parse_args()
 
 lock = threading.Lock()
-state = {"description": options.description}
+state = {"description": options.description, "resources": ["note:///first", "note:///secret"]}
 answers = {}
 local = threading.local()
 
@@ -84,6 +87,10 @@ def tools():
         {"name": "write", "description": "Writes a file.", "inputSchema": schema(path=text)},
         {"name": "read", "description": "Reads a file.", "inputSchema": schema(path=text)},
     ]
+    if options.online:
+        found += [{"name": "fetch", "description": "Fetches.", "inputSchema": schema(url=text)}]
+    if options.reading:
+        found += [{"name": "add_resource", "description": "Adds a resource.", "inputSchema": schema(uri=text)}]
     if options.twins:
         found += [{"name": name, "description": name, "inputSchema": schema()} for name in ("Twin", "twin")]
     found += [
@@ -123,6 +130,22 @@ def call(name, arguments, identifier):
                 return text_result(file.read() if name == "read" else f"wrote {file.write('x')}")
         except OSError as error:
             return text_result(str(error), isError=True)
+    if name == "fetch":
+        import urllib.error
+        import urllib.request
+
+        try:
+            # The proxy, if there is one, is asked for hosts of this machine too.
+            for exception in ("no_proxy", "NO_PROXY"):
+                os.environ.pop(exception, None)
+            with urllib.request.urlopen(arguments["url"], timeout=20) as page:
+                return text_result(page.read().decode())
+        except (urllib.error.URLError, OSError) as error:
+            return text_result(str(error), isError=True)
+    if name == "add_resource":
+        state["resources"].append(arguments["uri"])
+        send({"jsonrpc": "2.0", "method": "notifications/resources/list_changed"})
+        return text_result("added")
     if name == "pid":
         return text_result(str(os.getpid()))
     if name == "huge":
@@ -152,6 +175,8 @@ def call(name, arguments, identifier):
         return text_result("changed")
     if name == "ask":
         question = {"message": "Who are you?", "requestedSchema": options.form or schema(name={"type": "string"})}
+        if options.visit:
+            question = {"mode": "url", "message": "Please log in.", "url": options.visit, "elicitationId": "e-1"}
         if options.modern:
             asked = {"who": {"method": "elicitation/create", "params": question}}
             return {"resultType": "input_required", "inputRequests": asked, "requestState": "asked"}
@@ -162,12 +187,35 @@ def call(name, arguments, identifier):
     return None
 
 
+def read_resource(params):
+    if params["uri"] not in state["resources"]:
+        return None
+    text = "x" * 200_000 if "long" in params["uri"] else f"what {params['uri']} says"
+    return {"contents": [{"uri": params["uri"], "mimeType": "text/plain", "text": text}]}
+
+
+def fill_prompt(params):
+    asked = f"Say hello to {params.get('arguments', {}).get('name', 'nobody')}.\u202e"
+    return {"messages": [{"role": "user", "content": {"type": "text", "text": asked}}]}
+
+
+READING = {
+    "resources/list": lambda _: {"resources": [{"uri": uri, "name": "a note"} for uri in state["resources"]]},
+    "resources/templates/list": lambda _: {"resourceTemplates": [{"uriTemplate": "note:///{id}", "name": "any note"}]},
+    "resources/read": read_resource,
+    "prompts/list": lambda _: {"prompts": [{"name": "greet", "description": "Greets.", "arguments": [{"name": "name", "required": True}]}]},
+    "prompts/get": fill_prompt,
+}
+
+
 def answer(message):
     """The reply to a request; None if it gets none."""
     method, params = message["method"], message.get("params") or {}
     reply = {"jsonrpc": "2.0", "id": message["id"]}
     info = {"name": "test-server", "version": "1.2.3"}
     abilities = {"tools": {"listChanged": True}}
+    if options.reading:
+        abilities = {**abilities, "resources": {"listChanged": True}, "prompts": {}}
     if method == "server/discover":
         if options.die_on_discover:
             os._exit(1)
@@ -185,6 +233,11 @@ def answer(message):
         return {**reply, **({"id": 4711} if options.wrong_hello else {}), "result": hello}
     if method == "ping":
         return {**reply, "result": {}}
+    if options.reading and method in READING:
+        result = READING[method](params)
+        if result is None:
+            return {**reply, "error": {"code": -32002, "message": "Resource not found"}}
+        return {**reply, "result": {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **result}}
     if method == "tools/list":
         return {**reply, "result": listing(params)}
     if method == "tools/call":

@@ -12,7 +12,7 @@ use rooftree_providers::{
     catalog::Price,
     scripted::{Entry, Scripted},
 };
-use rooftree_runtime::{Asking, Clock, Definitions, Filter, Handle, Options, Runtime, Surroundings};
+use rooftree_runtime::{Asking, Clock, Definitions, Filter, Handle, Lookout, Options, Runtime};
 use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::{Confining, Policy, Processes, Toolset, mcp::Servers};
 use tempfile::TempDir;
@@ -55,14 +55,12 @@ pub struct Plan {
     pub max_cost_usd: Option<f64>,
     /// How deep delegation goes.
     pub depth: Option<u32>,
-    /// What can check work.
-    pub verifiers: std::collections::BTreeMap<String, rooftree_protocol::Verifier>,
     /// What the model costs.
     pub price: Option<Price>,
     /// The agents there are.
     pub definitions: Definitions,
     /// Rules, skills and instructions.
-    pub surroundings: Arc<Surroundings>,
+    pub surroundings: Lookout,
     /// The servers there are.
     pub servers: Servers,
     /// Who is asked and told.
@@ -88,9 +86,8 @@ impl Plan {
             max_cost_usd: None,
             price: None,
             depth: None,
-            verifiers: Default::default(),
             definitions: Definitions::builtin(),
-            surroundings: Arc::default(),
+            surroundings: Lookout::default(),
             servers: Servers::default(),
             hooks: rooftree_runtime::Hooks::default(),
         }
@@ -172,7 +169,6 @@ impl Plan {
             run_timeout: self.run_timeout,
             max_cost_usd: self.max_cost_usd,
             depth: self.depth,
-            verifiers: self.verifiers,
             workspaces: rooftree_runtime::workspace::Place {
                 directory: directory.path().join("workspaces"),
                 copy_limit_bytes: 10_000_000,

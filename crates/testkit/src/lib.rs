@@ -24,4 +24,6 @@ pub mod story;
 
 pub use house::{House, Plan};
 pub use probe::Probe;
+pub use rooftree_providers::scripted;
 pub use rooftree_runtime::clock::VirtualClock;
+pub use rooftree_tools::Toolset;

@@ -1,5 +1,8 @@
 //! How a session's programs are confined: what the settings say, as a sandbox around its directory.
 
+mod hiding;
+mod survey;
+
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -7,12 +10,16 @@ use std::{
     time::Duration,
 };
 
-use rooftree_process::{Sandbox, sandbox::Network as Reach};
+use rooftree_process::{
+    Sandbox,
+    sandbox::{Network as Reach, repositories_below},
+};
 use rooftree_protocol::{Confinement, Network, SandboxMode, SessionId};
 
-/// What in a project decides what programs like this one do, and is not for a command to change.
-const DECIDING: [&str; 8] =
-    [".rooftree", ".claude", ".emdash", ".mcp.json", ".envrc", ".vscode", ".idea", ".devcontainer"];
+use crate::obeyed::OBEYED;
+use hiding::Hiding;
+
+pub use survey::Survey;
 
 /// How long what a session left in its `/tmp` is kept after it was last used.
 const KEPT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
@@ -28,6 +35,19 @@ pub struct Confining {
     pub protected: Arc<[PathBuf]>,
     /// Where sessions have the directory that is their `/tmp`; none: an empty one for each program.
     pub scratch: Option<PathBuf>,
+    /// What rules keep from being read, as [`crate::Policy::unreadable`] says it.
+    pub unreadable: Arc<[String]>,
+    /// What was found on the disk; copies share it.
+    pub survey: Survey,
+}
+
+/// A sandbox, and what it does not keep although rules say so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confined {
+    /// The sandbox.
+    pub sandbox: Sandbox,
+    /// Whether there was more to look through than is looked through for what rules deny.
+    pub is_partial: bool,
 }
 
 impl Confining {
@@ -46,15 +66,31 @@ impl Confining {
         self.private.iter().any(is_own)
     }
 
+    /// The same with other settings, without what is known about the disk being lost.
+    #[must_use]
+    pub fn with(&self, confinement: Confinement, unreadable: Vec<String>) -> Self {
+        Self { confinement, unreadable: unreadable.into(), ..self.clone() }
+    }
+
     /// The sandbox for a program of a session; none if it is not to be confined. Makes the session's `/tmp`.
-    pub fn sandbox(&self, session: &SessionId, cwd: &Path) -> Option<Sandbox> {
-        let mut sandbox = self.around(cwd)?;
+    pub fn sandbox(&self, session: &SessionId, cwd: &Path) -> Option<Confined> {
+        let mut sandbox = self.bare(cwd)?;
+        for git in self.survey.repositories(session, cwd).iter() {
+            sandbox.protect_repository(git);
+        }
         sandbox.temporary = self.scratch.as_ref().and_then(|scratch| prepared(scratch, session).ok());
-        Some(sandbox)
+        let is_partial = self.deny(&mut sandbox, session, cwd);
+        Some(Confined { sandbox, is_partial })
     }
 
     /// The sandbox for a program that is no session's; it has a `/tmp` of its own.
     pub fn around(&self, cwd: &Path) -> Option<Sandbox> {
+        let mut sandbox = self.bare(cwd)?;
+        repositories_below(cwd).iter().for_each(|git| sandbox.protect_repository(git));
+        Some(sandbox)
+    }
+
+    fn bare(&self, cwd: &Path) -> Option<Sandbox> {
         let Confinement { mode, network, writable, readable } = &self.confinement;
         if *mode == SandboxMode::Off {
             return None;
@@ -65,9 +101,29 @@ impl Confining {
         sandbox.writable.extend(writable.iter().cloned());
         sandbox.readable.extend(readable.iter().cloned());
         sandbox.hidden.extend(self.private.iter().cloned());
-        sandbox.protected.extend(DECIDING.iter().map(|name| cwd.join(name)));
+        let walled = OBEYED.iter().filter(|obeyed| obeyed.is_walled).map(|obeyed| cwd.join(obeyed.name));
+        sandbox.protected.extend(walled);
         sandbox.protected.extend(self.protected.iter().cloned());
         Some(sandbox)
+    }
+
+    /// Hides what rules keep from being read; says whether there may be more of it.
+    fn deny(&self, sandbox: &mut Sandbox, session: &SessionId, cwd: &Path) -> bool {
+        if self.unreadable.is_empty() {
+            return false;
+        }
+        let places = [cwd.to_owned()].into_iter().chain(self.confinement.writable.iter().cloned());
+        let places = places.chain(self.confinement.readable.iter().cloned());
+        // What is found by walking has no links in its name.
+        let places: Vec<PathBuf> = places.filter_map(|place| fs::canonicalize(place).ok()).collect();
+        let hiding = Hiding::new(&self.unreadable, &places);
+        sandbox.denied.extend(hiding.plain());
+        if !hiding.has_to_look() {
+            return false;
+        }
+        let found = self.survey.hidden(session, cwd, &self.unreadable, &hiding);
+        sandbox.denied.extend(found.paths);
+        found.is_partial
     }
 }
 
@@ -108,8 +164,9 @@ mod tests {
             private: [PathBuf::from("/srv/own")].into(),
             protected: [place.path().join("check.sh")].into(),
             scratch: Some(place.path().join("scratch")),
+            ..Confining::default()
         };
-        let sandbox = confining.sandbox(&session, place.path()).unwrap();
+        let sandbox = confining.sandbox(&session, place.path()).unwrap().sandbox;
         assert!(sandbox.hidden.contains(&"/srv/own".into()));
         assert!(sandbox.writable.contains(&"/srv/cache".into()));
         assert!(sandbox.protected.contains(&place.path().join(".rooftree")));

@@ -19,7 +19,7 @@ mod wording;
 
 use rooftree_protocol::{Effect, PermissionMode};
 
-use crate::place::Pinned;
+use crate::{obeyed::Obeyed, place::Pinned};
 use call::{Beyond, Facts, Family, Hit, family};
 use line::{Cover, Line, Uncovered};
 use wording::{name_of, weakest_mode_for, words_for};
@@ -72,7 +72,8 @@ impl Policy {
         self.explain_at(judged, judged.pinned().as_ref())
     }
 
-    fn explain_at(&self, judged: &Judged<'_>, pinned: Option<&Pinned>) -> Derivation {
+    /// Judges one call whose links were followed before, and tells how.
+    pub fn explain_at(&self, judged: &Judged<'_>, pinned: Option<&Pinned>) -> Derivation {
         let facts = Facts::of(judged, pinned);
         let mut walk = Walk { policy: self, facts: &facts, effect: facts.effect(), uncovered: None };
         let mut steps = Vec::with_capacity(8);
@@ -80,8 +81,7 @@ impl Policy {
         let others = [Layer::Plan, Layer::Ask, Layer::Grants, Layer::Allow, Layer::Mode];
         for layer in [Layer::Deny].into_iter().chain(skill).chain(others) {
             let verdict = walk.ask(layer);
-            let uncovered = walk.uncovered.as_ref().filter(|_| layer == Layer::Allow);
-            let uncovered = uncovered.map(|uncovered| (uncovered.part.clone(), uncovered.why));
+            let uncovered = walk.uncovered_in(layer);
             let is_deciding = verdict.is_some();
             steps.push(Step { layer, rules: self.rules_of(layer), is_deciding, uncovered });
             if let Some(verdict) = verdict {
@@ -154,9 +154,31 @@ impl Walk<'_> {
                 Some(line) => self.allowed_line(line),
                 None => self.allowed_by(allow.iter().filter(|rule| !is_grant(rule))),
             },
+            // What other programs obey is no mode's to allow, but for the one that allows everything.
+            Layer::Mode if *mode != PermissionMode::Bypass && self.is_obeyed() => None,
             Layer::Mode => mode.permits(self.effect).then(|| Verdict::Allow(self.why_permitted())),
             Layer::Plan | Layer::Person => None,
         }
+    }
+
+    fn is_obeyed(&self) -> bool {
+        matches!(self.facts.beyond(), Some(Beyond::Obeyed(_)))
+    }
+
+    /// What the rules of a layer nearly allow, and why they do not.
+    fn uncovered_in(&self, layer: Layer) -> Option<(Option<String>, &'static str)> {
+        let line = self.uncovered.as_ref().filter(|_| layer == Layer::Allow);
+        let line = line.map(|uncovered| (uncovered.part.clone(), uncovered.why));
+        let is_here = |rule: &&Rule| match layer {
+            Layer::Grants => is_grant(rule),
+            Layer::Allow => !is_grant(rule),
+            _ => false,
+        };
+        let mut rules = self.policy.allow.iter().filter(is_here);
+        let mut unnamed = || rules.find_map(|rule| self.facts.unnamed(rule));
+        line.or_else(|| {
+            unnamed().map(|obeyed| (Some(obeyed.name.to_owned()), "only a rule that names it would"))
+        })
     }
 
     fn allowed_by<'p>(&self, mut rules: impl Iterator<Item = &'p Rule>) -> Option<Verdict> {
@@ -204,10 +226,13 @@ impl Walk<'_> {
     fn why_asked(&self) -> String {
         let rule = self.facts.exact_rule().to_string().replace('\'', r"'\''");
         let does = match self.facts.beyond() {
-            Some(Beyond::Outside) => "changes files outside the working directory",
-            Some(Beyond::Obeyed) => "changes files that other programs obey",
-            None => words_for(self.effect),
+            Some(Beyond::Outside) => "changes files outside the working directory".to_owned(),
+            Some(Beyond::Obeyed(Obeyed { name, by, .. })) => {
+                format!("changes `{name}`, which {by}; no wildcard covers that,")
+            }
+            None => words_for(self.effect).to_owned(),
         };
+        let weakest = if self.is_obeyed() { PermissionMode::Bypass } else { weakest_mode_for(self.effect) };
         let uncovered = match &self.uncovered {
             Some(Uncovered { part: Some(part), why }) => format!(" (`{part}`: {why})"),
             Some(Uncovered { part: None, why }) => format!(" ({why})"),
@@ -218,7 +243,7 @@ impl Walk<'_> {
              allow it",
             self.facts.real().tool,
             name_of(self.policy.mode),
-            name_of(weakest_mode_for(self.effect)),
+            name_of(weakest),
         )
     }
 }

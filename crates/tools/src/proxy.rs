@@ -54,12 +54,19 @@ pub struct Proxy {
     hosts: Arc<[HostPattern]>,
     guard: Guard,
     refused: Refused,
+    /// The MCP server whose program it is; none: a command's.
+    server: Option<Arc<str>>,
 }
 
 impl Proxy {
     /// For these hosts, as far as the guard lets them be reached at all. What is refused is noted.
     pub fn new(hosts: &[HostPattern], guard: Guard, refused: Refused) -> Self {
-        Self { hosts: hosts.into(), guard, refused }
+        Self { hosts: hosts.into(), guard, refused, server: None }
+    }
+
+    /// For the program of this MCP server.
+    pub(crate) fn of_server(self, name: &str) -> Self {
+        Self { server: Some(name.into()), ..self }
     }
 
     /// A gate for one program, at which this answers until nobody is left inside.
@@ -142,14 +149,21 @@ impl Proxy {
     fn check(&self, target: &Target) -> Result<(), Refusal> {
         let (host, port) = (target.host(), target.port());
         if !self.hosts.iter().any(|pattern| pattern.covers(host)) {
-            return Err(Refusal::forbidden(format!(
-                "{host} is not on the list of hosts that commands may reach. The user can add it in \
-                 config.toml: [sandbox] network = [\"{host}\", …], in the agent's definition, or with --network."
-            )));
+            let words = match &self.server {
+                None => format!(
+                    "that commands may reach. The user can add it in config.toml: [sandbox] network = \
+                     [\"{host}\", …], in the agent's definition, or with --network."
+                ),
+                Some(server) => format!(
+                    "that the MCP server `{server}` may reach. The user can add it to its `network` in \
+                     mcp.json, and to `network` of the agent's definition if that has one."
+                ),
+            };
+            return Err(Refusal::forbidden(format!("{host} is not on the list of hosts {words}")));
         }
         if !PORTS.contains(&port) && !self.guard.allows(target) {
             return Err(Refusal::forbidden(format!(
-                "Port {port} of {host} is not reached: commands with a list of hosts have ports {PORTS:?} only."
+                "Port {port} of {host} is not reached: with a list of hosts there are ports {PORTS:?} only."
             )));
         }
         Ok(())

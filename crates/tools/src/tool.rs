@@ -10,7 +10,7 @@ use std::{
 use futures::future::BoxFuture;
 use rooftree_protocol::{
     CallId, Dialect, Effect, ErrorCode, Part, PermissionMode, Question, QuestionReply, Repeat, SessionId,
-    Todo, ToolKind, ToolSpec,
+    Todo, ToolKind, ToolSpec, Usage,
     event::{SkillNote, TaskNote},
     tool_call::FileNote,
 };
@@ -75,6 +75,13 @@ pub trait Tool: Send + Sync {
 
     /// This call in a few words for people: the path, the command.
     fn title(&self, input: &Value) -> String;
+
+    /// The name that rules and hooks know a call by. It is the tool's own, unless what is done belongs
+    /// to somebody whom people have rules about: a server whose resource is read.
+    fn ruled_as(&self, input: &Value) -> String {
+        let _ = input;
+        self.spec().name.clone()
+    }
 
     /// What a rule `Tool(…)` is compared with: the path, the command. None: only `Tool` matches.
     fn subject(&self, input: &Value) -> Option<String> {
@@ -228,6 +235,8 @@ pub struct ToolOutput {
     pub mode: Option<ModeChange>,
     /// The skill it loaded, which the agent follows from now on.
     pub skill: Option<SkillNote>,
+    /// What a model that the tool itself asked has cost.
+    pub usage: Option<Usage>,
     /// Bytes to keep, e.g. an image that was read: the caller stores them and adds the part.
     pub media: Vec<Media>,
 }

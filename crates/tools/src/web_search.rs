@@ -25,7 +25,9 @@ use crate::{
     web::{Web, guard::Refusal},
 };
 pub use backend::Backend;
-pub use service::{Key, Service};
+pub use service::{Charge, Key, Service};
+
+use service::Search;
 
 const DESCRIPTION: &str = "Search the web: titles, URLs and a few lines each.";
 
@@ -157,7 +159,10 @@ impl Tool for WebSearch {
                 biased;
                 () = context.cancel.cancelled() => ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"),
                 found = tokio::time::timeout(patience, service.search(&web, &wish)) => match found {
-                    Ok(Ok(hits)) => ToolOutput::done(answer::words(service.backend, &wish, &hits, &context.call)),
+                    Ok(Ok(Search { hits, usage })) => {
+                        let words = answer::words(service.backend, &wish, &hits, &context.call);
+                        ToolOutput { usage, ..ToolOutput::done(words) }
+                    }
                     Ok(Err(refusal)) => refusal.output(),
                     Err(_) => Refusal::failed(format!(
                         "{} did not answer within {} seconds.", service.backend.title(), patience.as_secs_f32()

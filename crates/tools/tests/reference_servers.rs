@@ -22,9 +22,9 @@ use std::{
 };
 
 use desk::{Desk, call};
-use rooftree_protocol::McpServer;
+use rooftree_protocol::{Confinement, McpServer, Network, SandboxMode};
 use rooftree_tools::{
-    ToolOutput, Toolset,
+    Confining, ToolOutput, Toolset,
     mcp::{Servers, Setup, Status},
 };
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ fn server(name: &str, args: &[&str]) -> McpServer {
     McpServer { command: Some(program(name).display().to_string()), args, ..McpServer::default() }
 }
 
-/// One server at work.
+/// One server at work, confined as it is for people.
 struct Stand {
     servers: Servers,
     desk: Desk,
@@ -53,13 +53,12 @@ struct Stand {
 
 impl Stand {
     async fn of(server: McpServer) -> Self {
-        let desk = Desk::new();
-        let setup = Setup {
-            directory: desk.context.cwd.to_path_buf(),
-            startup: Duration::from_secs(120),
-            ..Setup::default()
-        };
-        let servers = Servers::new(setup);
+        let homes = tempfile::tempdir().unwrap();
+        Self::at_home(Desk::new(), server, homes.path()).await
+    }
+
+    async fn at_home(desk: Desk, server: McpServer, homes: &Path) -> Self {
+        let servers = Servers::new(setup(&desk, homes));
         let found = servers.inspect("s", &server).await;
         let Status::Ready(about) = &found.status else { panic!("{:?}", found.status) };
         assert!(!about.title.is_empty() && !about.protocol.is_empty());
@@ -75,6 +74,18 @@ impl Stand {
         let output = self.call(tool, input).await;
         assert_eq!(output.failure, None, "{}", output.text());
         output.text()
+    }
+}
+
+/// Confined for certain.
+fn setup(desk: &Desk, homes: &Path) -> Setup {
+    let confinement = Confinement { mode: SandboxMode::Required, ..Confinement::default() };
+    Setup {
+        directory: desk.context.cwd.to_path_buf(),
+        confining: Confining { confinement, ..Confining::default() },
+        homes: Some(homes.to_owned()),
+        startup: Duration::from_secs(120),
+        ..Setup::default()
     }
 }
 
@@ -125,23 +136,58 @@ async fn filesystem_keeps_to_its_directory() {
     let place = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(place.path()).unwrap();
     fs::write(root.join("notes.txt"), "milk\n").unwrap();
-    let stand = Stand::of(server("mcp-server-filesystem", &[&root.display().to_string()])).await;
+    let one = server("mcp-server-filesystem", &[&root.display().to_string()]);
     let path = |name: &str| root.join(name).display().to_string();
-    assert!(stand.done("read_text_file", json!({"path": path("notes.txt")})).await.contains("milk"));
-    stand.done("write_file", json!({"path": path("new.txt"), "content": "bread"})).await;
+    for writable in [vec![], vec![root.clone()]] {
+        let may_write = !writable.is_empty();
+        let stand = Stand::of(McpServer { writable, ..one.clone() }).await;
+        assert!(stand.done("read_text_file", json!({"path": path("notes.txt")})).await.contains("milk"));
+        let written = stand.call("write_file", json!({"path": path("new.txt"), "content": "bread"})).await;
+        assert_eq!((written.failure.is_none(), root.join("new.txt").exists()), (may_write, may_write));
+        assert!(stand.call("read_text_file", json!({"path": "/etc/passwd"})).await.failure.is_some());
+        stand.servers.close().await;
+    }
     assert_eq!(fs::read_to_string(root.join("new.txt")).unwrap(), "bread");
-    assert!(stand.call("read_text_file", json!({"path": "/etc/passwd"})).await.failure.is_some());
+}
+
+#[tokio::test]
+async fn memory_remembers_where_it_works_and_nowhere_else() {
+    let desk = Desk::new();
+    let mut one = server("mcp-server-memory", &[]);
+    let file = desk.context.cwd.join("memory.jsonl");
+    one.env.insert("MEMORY_FILE_PATH".into(), file.display().to_string());
+    let homes = tempfile::tempdir().unwrap();
+    let stand = Stand::at_home(desk, one, homes.path()).await;
+    let ada = json!({"name": "Ada", "entityType": "person", "observations": ["likes engines"]});
+    stand.done("create_entities", json!({"entities": [ada]})).await;
+    assert!(stand.done("search_nodes", json!({"query": "engines"})).await.contains("Ada"));
+    assert!(file.is_file());
     stand.servers.close().await;
 }
 
 #[tokio::test]
-async fn memory_remembers() {
-    let place = tempfile::tempdir().unwrap();
-    let mut one = server("mcp-server-memory", &[]);
-    one.env.insert("MEMORY_FILE_PATH".into(), place.path().join("memory.jsonl").display().to_string());
-    let stand = Stand::of(one).await;
-    let ada = json!({"name": "Ada", "entityType": "person", "observations": ["likes engines"]});
-    stand.done("create_entities", json!({"entities": [ada]})).await;
-    assert!(stand.done("search_nodes", json!({"query": "engines"})).await.contains("Ada"));
-    stand.servers.close().await;
+async fn what_npx_runs_is_fetched_once_and_then_needs_no_network() {
+    let (homes, desk) = (tempfile::tempdir().unwrap(), Desk::new());
+    desk.put("given/notes.txt", "milk");
+    let npx = |network| McpServer {
+        command: Some("npx".into()),
+        args: ["-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "given"].map(Into::into).into(),
+        network,
+        ..McpServer::default()
+    };
+    let offline = Servers::new(setup(&desk, homes.path()));
+    let Status::Failed(error) = offline.inspect("s", &npx(Some(Network::Off))).await.status else {
+        panic!("it cannot have been fetched");
+    };
+    let words = error.to_string();
+    assert!(words.contains("`npx` could not fetch its package, because its `network` is off"), "{words}");
+    assert!(words.contains("set \"network\": \"on\""), "{words}");
+    offline.close().await;
+    let notes = desk.path("given/notes.txt").display().to_string();
+    let first = Stand::at_home(desk, npx(None), homes.path()).await;
+    assert!(first.done("read_text_file", json!({"path": notes})).await.contains("milk"));
+    first.servers.close().await;
+    let again = Stand::at_home(first.desk, npx(Some(Network::Off)), homes.path()).await;
+    assert!(again.done("read_text_file", json!({"path": notes})).await.contains("milk"));
+    again.servers.close().await;
 }

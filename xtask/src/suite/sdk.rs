@@ -1,4 +1,5 @@
-//! Lets the vendors' own SDKs talk to our model servers, so that one hand does not write both sides.
+//! Lets the vendors' own SDKs talk to our model servers and to our agents, so that one hand does not write
+//! both sides.
 //!
 //! Their packages are pinned and live in a virtual environment below `target/`, made when the list of
 //! packages changes. Without the registry that cannot be made, and the step fails: it proves nothing then.
@@ -44,13 +45,16 @@ fn prepared(repository: &Repository) -> Result<Command> {
     let target = target(repository);
     let environment = target.join("sdk");
     provide(repository, &environment)?;
-    let build = ["build", "--package", "rooftree-testkit", "--bin", "model-server"];
-    succeed(&mut cargo(repository, &build)).context("build the model server")?;
+    for (package, program) in [("rooftree-testkit", "model-server"), ("rooftree-cli", "rooftree")] {
+        let build = ["build", "--package", package, "--bin", program];
+        succeed(&mut cargo(repository, &build)).with_context(|| format!("build {program}"))?;
+    }
     let mut tests = Command::new(environment.join("bin/python"));
     tests
         .arg("crates/testkit/sdk/run.py")
         .current_dir(repository.root())
         .env("ROOFTREE_MODEL_SERVER", target.join("debug/model-server"))
+        .env("ROOFTREE_PROGRAM", target.join("debug/rooftree"))
         // No compiled files among the sources.
         .env("PYTHONDONTWRITEBYTECODE", "1");
     Ok(tests)

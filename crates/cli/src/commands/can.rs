@@ -9,6 +9,7 @@ use rooftree_tools::{Followed, Policy, Rule};
 use serde_json::json;
 
 use crate::{
+    assemble::Wishes,
     commands::{
         agents::tools,
         run::{known, permission_mode},
@@ -19,10 +20,10 @@ use crate::{
     },
     environment::Environment,
     exit::Exit,
-    household::Household,
-    judging::{self, Call, Decision, Judgement},
+    household::{self, Household},
+    judging::{self, Asked, Call, Decision, Judgement, Known},
     minds::Minds,
-    output, settings,
+    output, servers, settings,
     terminal::clean::clean_line,
 };
 
@@ -72,23 +73,32 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         }
     }
     let guarding = effective::guarding(&household.hooks, &household.definitions);
-    let all = tools();
     let followed = match &arguments.skill {
-        Some(name) => vec![Followed::of(&skill(&household, name)?.note(&all))],
+        Some(name) => vec![Followed::of(&skill(&household, name)?.note(&tools()))],
         None => Vec::new(),
     };
+    let gathered = servers::gather(environment, &household::places(environment), &settings, &[])?;
+    let (allow, deny) = (known(&arguments.allow)?, known(&arguments.deny)?);
+    let typed = Wishes { mode: arguments.permission_mode, allow, deny, ..Wishes::default() };
+    let (wishes, pinned) = typed.within(&settings);
+    for remark in &pinned {
+        output::mention(environment, remark);
+    }
     let base = Policy {
-        mode: arguments.permission_mode.or(settings.mode).unwrap_or_default(),
-        allow: known(&arguments.allow)?.into_iter().chain(settings.allow).collect(),
+        mode: wishes.mode.or(settings.mode).unwrap_or_default(),
+        allow: wishes.allow.into_iter().chain(settings.allow).collect(),
         ask: settings.ask.into_iter().chain(guarding).collect(),
-        deny: known(&arguments.deny)?.into_iter().chain(settings.deny).collect(),
+        deny: wishes.deny.into_iter().chain(settings.deny).collect(),
         followed,
     };
     let policy = effective::policy(base, &definition, &rules, &sessions, &environment.cwd);
-    let own = effective::tools(&all, &definition);
-    let input = judging::arguments(&all, &arguments.tool, arguments.arguments.as_deref())?;
-    let call = Call { tool: &arguments.tool, input, cwd: &environment.cwd };
-    let judgement = judging::judge(&all, &own, &policy, call)?;
+    let known = Known::of(&tools(), &gathered.servers(environment), &household.definitions, &definition)?;
+    let input = judging::arguments(&known, &arguments.tool, arguments.arguments.as_deref())?;
+    let call = || Call { tool: &arguments.tool, input: input.clone(), cwd: &environment.cwd, effect: None };
+    let mut judgement = judging::judge(&known, &policy, &gathered.confining, call())?;
+    if judgement.decision != Decision::Deny {
+        judgement.hooks = judging::asked(&known, &household.hooks, &definition, policy.mode, &call())?;
+    }
     let text = if arguments.json {
         output::json_page(&json!({ "agent": definition.name, "mode": policy.mode, "judgement": judgement }))?
     } else {
@@ -102,9 +112,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     })
 }
 
-fn skill<'h>(household: &'h Household, name: &str) -> Result<&'h Skill, Problem> {
-    let skills = &household.surroundings.skills;
-    household.surroundings.skill(name).ok_or_else(|| {
+fn skill(household: &Household, name: &str) -> Result<Skill, Problem> {
+    let around = household.surroundings.current();
+    let skills = &around.skills;
+    around.skill(name).cloned().ok_or_else(|| {
         let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
         Problem::new(ErrorCode::InvalidArguments, format!("there is no skill `{name}`"))
             .fix(format!("skills there are: {}", names.join(", ")))
@@ -117,6 +128,11 @@ fn in_words(agent: &str, judgement: &Judgement) -> String {
     text += &format!("\n{}: {}\n", judgement.decision.word(), clean_line(&judgement.reason));
     for step in &judgement.steps {
         text += &format!("  {}\n", clean_line(step));
+    }
+    for Asked { hook, place } in &judgement.hooks {
+        let hook = clean_line(hook);
+        text +=
+            &format!("  a hook would be asked first, and could refuse or change it: `{hook}` in {place}\n");
     }
     text
 }

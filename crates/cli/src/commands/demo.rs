@@ -47,7 +47,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         store: environment.store()?,
         minds: Minds::of(environment, &Settings::default())?.into(),
         definitions: Definitions::builtin(),
-        surroundings: Arc::default(),
+        surroundings: Default::default(),
         // A demo looks the same for everybody and only looks.
         settings: Settings::default(),
         wishes: Wishes { mode: Some(rooftree_protocol::PermissionMode::Plan), ..Wishes::default() },

@@ -8,6 +8,8 @@ mod look;
 mod remove;
 mod written;
 
+pub use look::unusable;
+
 use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
 
@@ -41,6 +43,8 @@ enum Action {
     Test(look::Arguments),
     /// List the tools of a server
     Tools(look::Arguments),
+    /// List the prompts of a server, which run takes by their names
+    Prompts(look::Arguments),
     /// Use the tools of a server as they are now, after looking at what changed
     Accept(accept::Arguments),
     /// Log in to a server elsewhere
@@ -55,6 +59,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Action::Rm(arguments) => remove::execute(&arguments, environment),
         Action::Test(arguments) => look::test(&arguments, environment).await,
         Action::Tools(arguments) => look::tools(&arguments, environment).await,
+        Action::Prompts(arguments) => look::prompts(&arguments, environment).await,
         Action::Accept(arguments) => accept::execute(&arguments, environment).await,
         Action::Login(arguments) => login::execute(&arguments, environment).await,
     }

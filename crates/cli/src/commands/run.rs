@@ -8,6 +8,7 @@ mod follow;
 mod heed;
 mod input;
 mod linger;
+mod named;
 mod outcome;
 mod prompt;
 mod report;
@@ -156,11 +157,11 @@ async fn attempt(
 ) -> Result<Exit, Problem> {
     // Everything that can be wrong with what was typed is found before anything is stored.
     let settings = settings::load(environment)?;
-    let wishes = wishes(arguments)?;
+    let (wishes, pinned) = wishes(arguments)?.within(&settings);
     let tape = thinking::tape(arguments, environment, &settings)?;
     let minds = Arc::new(Minds::taped(environment, &settings, &tape)?);
     let search = embeddings::search(environment, &settings, &minds, &tape)?;
-    let online = Online::of(&settings, &minds.credentials)?;
+    let online = Online::of(&settings, &minds.credentials, &minds.catalog)?;
     let asking = asking(arguments, environment);
     if asking == Asked::Person {
         trust::question::ask(environment, &household::places(environment)).await?;
@@ -170,13 +171,14 @@ async fn attempt(
         servers::gather(environment, &household::places(environment), &settings, &arguments.mcp_config)?;
     let definitions = household.definitions;
     let said = prompt::gather(arguments, environment, initial_prompt(arguments, &definitions).as_deref())?;
+    let said = named::expanded(said, &gathered, environment).await?;
     let store = environment.store()?;
     let target = target::find(arguments, environment, &definitions, &*store).await?;
     let chosen = thinking::choose(arguments, &settings, &minds, &tape)?;
     let model = target.model(&definitions, chosen.named.as_ref(), chosen.default.as_ref())?;
-    let unpriced = thinking::unpriced(&minds.catalog.open(&model)?, arguments.max_cost.or(settings.max_cost));
+    let unpriced = thinking::unpriced(&minds.catalog.open(&model)?, wishes.max_cost.or(settings.max_cost));
     let remarks = settings.remarks.iter().chain(&household.remarks).chain(&gathered.remarks).cloned();
-    let remarks = remarks.chain(chosen.remarks).chain(unpriced).collect();
+    let remarks = remarks.chain(pinned).chain(chosen.remarks).chain(unpriced).collect();
     let wishes = Wishes { fallbacks: chosen.fallbacks, model: chosen.default, ..wishes };
     let target = target.using(&definitions, chosen.named, wishes.model.as_ref(), &*store).await?;
     let errand = match said {

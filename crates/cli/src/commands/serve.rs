@@ -1,16 +1,18 @@
-//! Stays: goes on with what is unfinished, and hears the callbacks of external agents.
+//! Stays: goes on with what is unfinished, lets agents be asked as models, and hears the callbacks of
+//! external agents.
 
 use std::{
     net::{IpAddr, SocketAddr},
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use clap::Args;
 use futures::FutureExt;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::external_agent::{Callbacks, Door};
-use rooftree_runtime::{Asking, Runtime};
-use rooftree_server::{Options, Server};
+use rooftree_runtime::{Asking, Definitions, Runtime, SystemClock};
+use rooftree_server::{Agents, Options, Server};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +30,11 @@ use crate::{
     web::Online,
 };
 
+/// How often a stream on which nothing happens says that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How many requests to agents are answered at the same time.
+const AT_ONCE: usize = 64;
+
 /// Options of `rooftree serve`.
 #[derive(Args, Debug)]
 pub struct Arguments {
@@ -40,6 +47,12 @@ pub struct Arguments {
     /// What requests other than callbacks must show as a bearer token
     #[arg(long, value_name = "TOKEN", env = "ROOFTREE_SERVER_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
+    /// A name that leads here, besides addresses and localhost; agents are not asked by any other
+    #[arg(long = "host", value_name = "NAME")]
+    pub hosts: Vec<String>,
+    /// How long an answer is held when somebody must permit something first
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "5m")]
+    pub permission_timeout: Duration,
     #[command(flatten)]
     pub confined: Confined,
 }
@@ -54,14 +67,20 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     }
     let minds = Minds::of(environment, &settings)?;
     let Confined { sandbox, network } = arguments.confined;
+    let has_token = arguments.token.as_ref().is_some_and(|token| !token.trim().is_empty());
     let wishes = Wishes { sandbox, network, ..wishes(&minds, &settings)? };
+    let (wishes, pinned) = wishes.within(&settings);
+    for remark in &pinned {
+        output::mention(environment, remark);
+    }
     let search = embeddings::search(environment, &settings, &minds, &Tape::Off)?;
-    let online = Online::of(&settings, &minds.credentials)?;
+    let online = Online::of(&settings, &minds.credentials, &minds.catalog)?;
     let base = Arc::new(OnceLock::new());
     let callbacks = Callbacks::new(&external_agents::secret(environment)?, door(base.clone()));
     let address = SocketAddr::new(arguments.bind, arguments.port);
     let deliver = external_agents::deliver(callbacks.clone());
-    let server = Server::listen(Options { address, token: arguments.token, deliver }).await;
+    let Arguments { token, hosts, permission_timeout, .. } = arguments;
+    let server = Server::listen(Options { address, token, hosts, deliver }).await;
     let server = server.map_err(|error| error.problem())?;
     let url = format!("http://{}", server.address());
     // Nobody else sets it.
@@ -70,12 +89,14 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let minds = Arc::new(minds.with(external_agents::PROVIDER, agents));
     let household = Household::find(environment, &settings, &minds, None)?;
     let gathered = servers::gather(environment, &household::places(environment), &settings, &[])?;
-    for remark in household.remarks.iter().chain(&gathered.remarks) {
+    let unreachable = unreachable(&household.definitions).filter(|_| !has_token);
+    for remark in household.remarks.iter().chain(&gathered.remarks).chain(&unreachable) {
         output::mention(environment, remark);
     }
     let store = environment.store()?;
     let secrets =
         Arc::new(secrets::known_besides(environment, &settings, gathered.confided(&household.definitions)));
+    let definitions = household.definitions.clone();
     let plan = Plan {
         secrets,
         store,
@@ -96,6 +117,15 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         hooks: household.hooks,
     };
     let runtime = plan.start();
+    let server = server.with_agents(Agents {
+        handle: runtime.handle(),
+        definitions,
+        clock: Arc::new(SystemClock),
+        cwd: environment.cwd.clone(),
+        permission_timeout,
+        heartbeat: HEARTBEAT,
+        at_once: AT_ONCE,
+    });
     let done = serve(server, &runtime, &mut leaving, &url).await;
     runtime.stop().await;
     done.map(|()| Exit::DONE)
@@ -120,6 +150,18 @@ async fn serve(server: Server, runtime: &Runtime, leaving: &mut Leaving, url: &s
         }
     };
     served.map_err(|error| error.problem())
+}
+
+/// Agents that want to be asked over HTTP and cannot be, because nobody can show a token.
+fn unreachable(definitions: &Definitions) -> Option<String> {
+    let exposed = definitions.iter().filter(|agent| agent.api_exposed).map(|agent| agent.name.clone());
+    let exposed: Vec<String> = exposed.collect();
+    (!exposed.is_empty()).then(|| {
+        format!(
+            "nobody can ask {} here without a token; give --token or ROOFTREE_SERVER_TOKEN",
+            exposed.join(", ")
+        )
+    })
 }
 
 /// Callbacks come to where the server listens, by whatever name the agent knows it.

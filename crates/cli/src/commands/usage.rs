@@ -106,6 +106,10 @@ impl Tally {
             EventBody::ContextCompacted(compaction) if compaction.usage.total() > 0 => {
                 (session.model.as_deref().unwrap_or("summaries"), compaction.usage, 0)
             }
+            EventBody::ToolCompleted(record) => match record.usage {
+                Some(usage) => (record.tool.as_str(), usage, 0),
+                None => return,
+            },
             _ => return,
         };
         let name = match by {

@@ -4,10 +4,12 @@
 mod find;
 mod past;
 
+use std::sync::Arc;
+
 use clap::Args;
 use rooftree_protocol::{EventBody, Outcome, PermissionDecision, Problem, Session};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_tools::Toolset;
+use rooftree_tools::{Confining, Policy, mcp::Servers};
 use serde::Serialize;
 
 use self::past::Past;
@@ -15,8 +17,10 @@ use crate::{
     commands::{agents::tools, sessions::to_read},
     environment::Environment,
     exit::Exit,
-    judging::{self, Call, Judgement},
-    output,
+    household::{self, Household},
+    judging::{self, Call, Judgement, Known},
+    minds::Minds,
+    output, servers, settings,
     terminal::{
         clean::clean_line,
         wording::{duration, ending, short},
@@ -60,8 +64,9 @@ struct Account {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let store = to_read(environment)?.ok_or_else(|| find::nothing(&arguments.event))?;
     let found = find::calls(store.as_ref(), &arguments.event, arguments.session.as_deref()).await?;
-    let all = tools();
-    let accounts: Vec<Account> = found.calls.iter().map(|past| account(&all, &found.session, past)).collect();
+    let here = Here::look(environment)?;
+    let told = found.calls.iter().map(|past| here.account(&found.session, past));
+    let accounts = told.collect::<Result<Vec<Account>, Problem>>()?;
     let text = if arguments.json {
         output::json_page(&accounts)?
     } else {
@@ -71,21 +76,46 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-fn account(all: &Toolset, session: &Session, past: &Past) -> Account {
-    let judged = past.policy().and_then(|policy| {
-        let call = Call { tool: &past.call.tool, input: past.call.input.clone(), cwd: &session.cwd };
-        judging::judge(all, all, &policy, call).ok()
-    });
-    Account {
-        session: short(&session.id).to_owned(),
-        agent: past.agent.clone(),
-        call: past.call.id.to_string(),
-        tool: past.tool().to_owned(),
-        input: past.call.input.clone(),
-        decided: decided(past),
-        people: people(past),
-        policy: past.note.clone(),
-        judged,
+/// What a past call is judged with: the tools that are known, whoever has them.
+struct Here {
+    household: Household,
+    servers: Servers,
+    sandbox: Confining,
+}
+
+impl Here {
+    fn look(environment: &Environment) -> Result<Self, Problem> {
+        let settings = settings::load(environment)?;
+        let minds = Arc::new(Minds::of(environment, &settings)?);
+        let household = Household::find(environment, &settings, &minds, None)?;
+        let gathered = servers::gather(environment, &household::places(environment), &settings, &[])?;
+        Ok(Self { household, servers: gathered.servers(environment), sandbox: gathered.confining })
+    }
+
+    fn account(&self, session: &Session, past: &Past) -> Result<Account, Problem> {
+        Ok(Account {
+            session: short(&session.id).to_owned(),
+            agent: past.agent.clone(),
+            call: past.call.id.to_string(),
+            tool: past.tool().to_owned(),
+            input: past.call.input.clone(),
+            decided: decided(past),
+            people: people(past),
+            policy: past.note.clone(),
+            judged: past.policy().map(|policy| self.judged(session, past, &policy)).transpose()?.flatten(),
+        })
+    }
+
+    /// The engine's word on it; none if its tool is not known here any more.
+    fn judged(&self, session: &Session, past: &Past, policy: &Policy) -> Result<Option<Judgement>, Problem> {
+        // An agent that is gone brought nothing along that is still here.
+        let definition = self.household.definitions.find(&past.agent).unwrap_or_default();
+        // Whether the agent had it was decided then, and the journal tells.
+        let known = Known::of(&tools(), &self.servers, &self.household.definitions, &definition)?;
+        let known = known.unscoped();
+        let (input, effect) = (past.call.input.clone(), past.effect);
+        let call = Call { tool: &past.call.tool, input, cwd: &session.cwd, effect };
+        Ok(judging::judge(&known, policy, &self.sandbox, call).ok())
     }
 }
 
@@ -147,6 +177,10 @@ fn in_words(account: &Account) -> String {
                 judged.decision.word(),
                 clean_line(&judged.reason)
             );
+            if let Some(read) = &policy.wary {
+                text +=
+                    &format!("  it was narrowed to that mode, for the agent had read {}\n", clean_line(read));
+            }
             for step in judged.steps.iter().skip(1) {
                 text += &format!("  {}\n", clean_line(step));
             }

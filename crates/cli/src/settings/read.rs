@@ -39,32 +39,42 @@ const SEARCH: &[&str] = &["embeddings", "backend", "url", "model"];
 const SANDBOX: &[&str] = &["mode", "network", "writable", "readable"];
 const ENVIRONMENT: &[&str] = &["keep", "inherit"];
 
-/// Reads a file; none if there is none.
-pub fn file(path: &Path) -> Result<Option<Settings>, Problem> {
+/// Reads a file, as text and as a table; none if there is none.
+pub fn file(path: &Path) -> Result<Option<(String, Table)>, Problem> {
     match std::fs::read_to_string(path) {
-        Ok(content) => text(&content, path).map(Some),
+        Ok(content) => parsed(&content, path).map(|table| Some((content, table))),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(wrong(path, "cannot read the settings".into()).cause(error.to_string())),
     }
 }
 
 /// Reads the text of a file.
+#[cfg(test)]
 pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
-    let table: Table = content.parse().map_err(|error: toml::de::Error| {
+    table(&parsed(content, path)?, content, path)
+}
+
+fn parsed(content: &str, path: &Path) -> Result<Table, Problem> {
+    content.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map_or(1, |span| line_of(content, span.start));
         wrong(path, format!("line {line} is not TOML: {}", error.message()))
-    })?;
-    refuse_all_but(TOP, &table, "", path)?;
+    })
+}
+
+/// Reads what a file holds, which is written like this.
+pub fn table(table: &Table, content: &str, path: &Path) -> Result<Settings, Problem> {
+    refuse_misplaced(table, path)?;
+    refuse_all_but(TOP, table, "", path)?;
     let reader = Reader { path };
-    let permission = reader.table(&table, "permission", PERMISSION)?;
-    let limits = reader.table(&table, "limits", LIMITS)?;
-    let search = reader.table(&table, "search", SEARCH)?;
-    let sandbox = reader.table(&table, "sandbox", SANDBOX)?;
+    let permission = reader.table(table, "permission", PERMISSION)?;
+    let limits = reader.table(table, "limits", LIMITS)?;
+    let search = reader.table(table, "search", SEARCH)?;
+    let sandbox = reader.table(table, "sandbox", SANDBOX)?;
     Ok(Settings {
-        model: reader.value::<String>(&table, "model")?,
-        fallbacks: reader.value(&table, "fallbacks")?.unwrap_or_default(),
-        aliases: reader.value(&table, "aliases")?.unwrap_or_default(),
-        providers: providers::read(&reader, &table)?,
+        model: reader.value::<String>(table, "model")?,
+        fallbacks: reader.value(table, "fallbacks")?.unwrap_or_default(),
+        aliases: reader.value(table, "aliases")?.unwrap_or_default(),
+        providers: providers::read(&reader, table)?,
         mode: reader.value::<PermissionMode>(&permission, "mode")?,
         wary: reader.value(&permission, "wary")?,
         allow: reader.rules(&permission, "allow")?,
@@ -77,16 +87,33 @@ pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
         network: reader.value::<Network>(&sandbox, "network")?,
         writable: reader.paths(&sandbox, "writable")?,
         readable: reader.paths(&sandbox, "readable")?,
-        external: external_agents::read(&table, path)?,
-        servers: servers(&reader, &table)?,
-        agents: agents(&table, content, path),
-        hooks: hooks(&table, path)?,
-        confined: confined(&reader, &table)?,
+        external: external_agents::read(table, path)?,
+        servers: servers(&reader, table)?,
+        agents: agents(table, content, path),
+        hooks: hooks(table, path)?,
+        confined: confined(&reader, table)?,
         embeddings: reader.value(&search, "embeddings")?,
-        web: web::read(&reader, &table, &search)?,
-        environment: environment(&reader, &table)?,
+        web: web::read(&reader, table, &search)?,
+        environment: environment(&reader, table)?,
+        typed: Vec::new(),
+        pinned: Vec::new(),
         remarks: Vec::new(),
     })
+}
+
+/// A key that belongs into one of the tables and stands at the top.
+fn refuse_misplaced(table: &Table, path: &Path) -> Result<(), Problem> {
+    let tables =
+        [("permission", PERMISSION), ("limits", LIMITS), ("sandbox", SANDBOX), ("environment", ENVIRONMENT)];
+    for key in table.keys().filter(|key| !TOP.contains(&key.as_str())) {
+        let meant = tables.iter().filter(|(_, known)| known.contains(&key.as_str()));
+        let meant: Vec<String> = meant.map(|(table, _)| format!("`{table}.{key}`")).collect();
+        if !meant.is_empty() {
+            let problem = wrong(path, format!("unknown key `{key}`"));
+            return Err(problem.fix(format!("did you mean {}?", meant.join(" or "))));
+        }
+    }
+    Ok(())
 }
 
 /// Servers are read where all of them are, with their variables replaced.

@@ -98,7 +98,10 @@ impl Agent {
             EventBody::MessageDelta { .. } => "answering".clone_into(&mut self.doing),
             EventBody::ThinkingDelta { .. } => "thinking".clone_into(&mut self.doing),
             EventBody::ToolStarted { tool, title, .. } => self.doing = format!("{tool} {title}"),
-            EventBody::ToolCompleted(_) => self.calls += 1,
+            EventBody::ToolCompleted(record) => {
+                self.calls += 1;
+                self.usage += record.usage.unwrap_or_else(Usage::none);
+            }
             EventBody::RunWaiting { reason, detail, .. } => {
                 self.state = match reason {
                     WaitReason::Permission | WaitReason::Question => State::Asking,

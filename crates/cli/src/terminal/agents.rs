@@ -167,6 +167,7 @@ pub mod tests {
             skill: None,
             files: Vec::new(),
             diff: None,
+            usage: None,
             task: Some(TaskNote {
                 outside: false,
                 task: RunId::from_entropy(tail),

@@ -92,6 +92,7 @@ mod tests {
             files: Vec::new(),
             diff: None,
             task: None,
+            usage: None,
         }
     }
 

@@ -148,7 +148,11 @@ pub fn began(agent: &Agent) -> Line {
     let model = wording::model(&agent.model);
     let line = Line::of(Look::Accent, "◌ ").with(Look::Strong, &agent.agent);
     let line = line.with(Look::Dim, format!(" {model}")).with(Look::Plain, format!("  {}", agent.title));
-    if agent.mode == RunMode::Background { line.with(Look::Dim, "  (background)") } else { line }
+    match agent.mode {
+        RunMode::Background => line.with(Look::Dim, "  (background)"),
+        RunMode::Verifying => line.with(Look::Dim, "  (checks the work)"),
+        _ => line,
+    }
 }
 
 /// An agent that ended, below its call or on its own.

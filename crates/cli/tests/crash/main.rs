@@ -18,5 +18,6 @@ mod scene;
 mod secrets;
 mod tally;
 mod twenty;
+mod verifying;
 mod window;
 mod worker;

@@ -1,5 +1,6 @@
 //! `rooftree agents` and `trust`, and runs with agents from files, settings and `--agents`.
 
+mod checking;
 mod running;
 mod writing;
 

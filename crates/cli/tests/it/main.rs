@@ -10,6 +10,7 @@
 mod agents;
 mod auth;
 mod calls;
+mod config;
 mod demo;
 mod doctor;
 mod hooks;

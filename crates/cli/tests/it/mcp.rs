@@ -215,3 +215,70 @@ fn until_gone(place: &Path) {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+#[test]
+fn a_server_with_a_list_reaches_its_hosts_and_nobody_else_and_the_agent_narrows_it() {
+    let port = crate::run::sandbox::greeter();
+    let url = format!("http://localhost:{port}/");
+    let own = "---\nname: NAME\ndescription: d\nnetwork: LIST\n---\nWork.\n";
+    let table = [
+        ("[\"localhost\"]", "lead", true),
+        ("[\"a.example\"]", "lead", false),
+        ("\"off\"", "lead", false),
+        ("[\"localhost\", \"a.example\"]", "narrow", false),
+        ("\"on\"", "wide", true),
+    ];
+    for (network, agent, reaches) in table {
+        let desk = Desk::new(&calling("mcp__one__fetch", &format!("{{ url = \"{url}\" }}")));
+        let settings =
+            format!("[sandbox]\nmode = \"required\"\n[web]\nallow_private = [\"localhost:{port}\"]\n");
+        fs::write(desk.house.path().join("config.toml"), settings).unwrap();
+        let args = json!([SERVER.as_str(), "--online"]);
+        let server = format!(
+            r#"{{"mcpServers": {{"one": {{"command": "python3", "args": {args}, "network": {network}}}}}}}"#
+        );
+        fs::write(desk.house.path().join("mcp.json"), server).unwrap();
+        fs::create_dir_all(desk.house.path().join("agents")).unwrap();
+        for (name, list) in [("narrow", "[a.example]"), ("wide", "[localhost]")] {
+            let text = own.replace("NAME", name).replace("LIST", list);
+            fs::write(desk.house.path().join("agents").join(format!("{name}.md")), text).unwrap();
+        }
+        let done = desk.run(&["-a", agent, "--allow", "mcp__one", "go"]);
+        if done.out.contains("tool_not_found") && done.err.contains("needs bubblewrap") {
+            eprintln!("left out: {done:?}");
+            return;
+        }
+        assert_eq!(done.out.contains("hello"), reaches, "{network} {agent}: {done:?}");
+        if network.starts_with('[') && !reaches {
+            assert!(done.out.contains("[network: localhost is not on the list"), "{done:?}");
+            assert!(done.out.contains("the MCP server `one` may reach"), "{done:?}");
+        }
+    }
+}
+
+#[test]
+fn a_prompt_of_a_server_is_said_by_its_name() {
+    let desk = Desk::new("[[reply]]\ntext = \"heard: {{ user.text }}\"\n");
+    fs::write(desk.house.path().join("mcp.json"), config(&["--reading"])).unwrap();
+    assert_eq!(desk.run(&["/mcp__one__greet Ada"]).well(), "heard: Say hello to Ada.\n");
+    let wrong = desk.run(&["/mcp__one__other"]);
+    assert!(wrong.code != 0 && wrong.err.contains("it has mcp__one__greet"), "{wrong:?}");
+    let nobody = desk.run(&["/mcp__two__greet"]);
+    assert!(nobody.code == 2 && nobody.err.contains("rooftree mcp prompts"), "{nobody:?}");
+    let rows = desk.house.rooftree(&["mcp", "prompts", "one", "--json"]).json();
+    assert_eq!(
+        (&rows[0]["name"], &rows[0]["arguments"][0]["required"]),
+        (&json!("mcp__one__greet"), &json!(true))
+    );
+}
+
+#[test]
+fn a_directory_that_is_named_to_a_server_of_ones_own_is_handed_over() {
+    let house = House::new();
+    let place = tempfile::tempdir().unwrap();
+    let named = place.path().display().to_string();
+    house.rooftree(&["mcp", "add", "files", "--", "npx", "-y", "server-filesystem", &named]).well();
+    let written: Value =
+        serde_json::from_str(&fs::read_to_string(house.path().join("mcp.json")).unwrap()).unwrap();
+    assert_eq!(written["mcpServers"]["files"]["writable"], json!([named]));
+}

@@ -8,7 +8,7 @@ mod exits;
 mod formats;
 mod input;
 mod recording;
-mod sandbox;
+pub mod sandbox;
 mod search;
 mod sessions;
 mod settings;

@@ -1,10 +1,11 @@
 //! `rooftree serve`, and external agents asked by `run` and by it.
 
 mod agent;
+mod asked;
 
 use std::{
     io::{BufRead, BufReader},
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -35,8 +36,12 @@ fn run(desk: &Desk, words: &str) -> Done {
 /// `rooftree serve`, and where it listens.
 fn serve(desk: &Desk, port: &str) -> (Child, String) {
     let mut command = desk.house.command(&["serve", "--port", port]);
-    command.env("REVIEWER_SECRET", "s").stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    listening(command.env("REVIEWER_SECRET", "s"))
+}
+
+/// A server that was started, and what it says once it listens.
+fn listening(command: &mut Command) -> (Child, String) {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     (child, line)

@@ -14,10 +14,14 @@ fn here(desk: &Desk, arguments: &[&str]) -> Done {
 #[test]
 fn can_answers_with_words_with_json_and_with_a_number() {
     let desk = Desk::new(WRITES);
-    let table: [(&[&str], i32, &str); 9] = [
+    let table: [(&[&str], i32, &str); 13] = [
         (&["lead", "Read", "a.txt"], 0, "allow: "),
         (&["lead", "Write", "a.txt"], 6, "ask: "),
         (&["lead", "write", "{\"file_path\":\"a.txt\",\"content\":\"x\"}"], 6, "lead › Write a.txt"),
+        (&["lead", "Bash", "{r,}m x", "--permission-mode", "bypass"], 0, "lead › Bash {r,}m x"),
+        (&["lead", "Bash", "{ ls; }"], 0, "lead › Bash { ls; }"),
+        (&["lead", "Write", ".git/config", "--allow", "Write(**)"], 6, "which git obeys"),
+        (&["lead", "Write", ".git/config", "--allow", "Write(.git/*)"], 0, "`Write(.git/*)`"),
         (&["lead", "Write", "a.txt", "--permission-mode", "accept-edits"], 0, "allow: mode `accept-edits`"),
         (&["lead", "Write", "/etc/a", "--permission-mode", "accept-edits"], 6, "ask: "),
         (&["lead", "Write", "a.txt", "--allow", "Write(a.*)"], 0, "`Write(a.*)`"),
@@ -45,7 +49,7 @@ fn can_answers_with_words_with_json_and_with_a_number() {
     for (arguments, code) in [
         (["can", "nobody", "Read", "x"], 8),
         (["can", "lead", "Raed", "x"], 8),
-        (["can", "lead", "Read", "{"], 2),
+        (["can", "lead", "TodoWrite", "{"], 2),
     ] {
         assert_eq!(here(&desk, &arguments).code, code, "{arguments:?}");
     }
@@ -147,4 +151,117 @@ fn can_tells_what_a_skill_leaves() {
     }
     let done = here(&desk, &["can", "lead", "Read", "a", "--skill", "other"]);
     assert!(done.ended(2).contains("skills there are: narrow"));
+}
+
+/// A server of ours as a project's own folder has it.
+fn server(options: &[&str]) -> String {
+    let written = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/mcp/server.py");
+    let program = std::fs::canonicalize(written).unwrap().display().to_string();
+    let args: Vec<&str> = [program.as_str()].into_iter().chain(options.iter().copied()).collect();
+    json!({"mcpServers": {"one": {"command": "python3", "args": args}}}).to_string()
+}
+
+#[test]
+fn can_knows_the_tools_of_servers_that_were_seen_and_starts_none() {
+    let desk = Desk::new(WRITES);
+    let heard = desk.path().join("heard").display().to_string();
+    std::fs::write(desk.house.path().join("mcp.json"), server(&["--reading", "--record", &heard])).unwrap();
+    let can = |arguments: &[&str]| here(&desk, &[&["can", "lead"], arguments].concat());
+    let unseen = can(&["mcp__one__echo", "hello"]);
+    assert_eq!(unseen.code, 8, "{unseen:?}");
+    assert!(unseen.err.contains("`one` was never reached") && unseen.err.contains("rooftree mcp test one"));
+    assert!(!std::path::Path::new(&heard).exists(), "nothing is started to find out");
+    here(&desk, &["mcp", "test", "one"]).well();
+    let before = std::fs::read_to_string(&heard).unwrap();
+    let table: [(&[&str], i32, &str); 6] = [
+        (&["mcp__one__echo", "hello"], 6, "ask: mcp__one__echo"),
+        (&["mcp__one__echo", "hello", "--allow", "mcp__one"], 0, "allow: the rule `mcp__one__*`"),
+        (&["mcp__one__echo", "hello", "--permission-mode", "bypass", "--deny", "mcp__one"], 1, "deny: "),
+        (&["ReadMcpResource", r#"{"uri": "note:///first"}"#, "--allow", "mcp__one"], 0, "allow: "),
+        (
+            &["ReadMcpResource", r#"{"uri": "x"}"#, "--permission-mode", "bypass", "--deny", "mcp__one"],
+            1,
+            "deny: the deny rule `mcp__one__*`",
+        ),
+        (&["mcp__one__gone", "{}"], 8, ""),
+    ];
+    for (arguments, code, words) in table {
+        let done = can(arguments);
+        assert_eq!(done.code, code, "{arguments:?}: {done:?}");
+        assert!(done.out.contains(words), "{arguments:?}: {done:?}");
+    }
+    let scoped = here(&desk, &["can", "explore", "mcp__one__echo", "hello", "--permission-mode", "bypass"]);
+    assert_eq!(scoped.code, 1, "{scoped:?}");
+    assert_eq!(std::fs::read_to_string(&heard).unwrap(), before, "nobody was asked");
+}
+
+#[test]
+fn can_names_the_hooks_that_would_be_asked_and_asks_none() {
+    let desk = Desk::new(WRITES);
+    let guard = format!("touch {}", desk.path().join("asked").display());
+    let hooks = json!({"hooks": {"PreToolUse": [
+        {"matcher": "Write", "hooks": [{"type": "command", "command": guard}]},
+        {"matcher": "Bash", "hooks": [{"type": "command", "command": "other-guard"}]},
+    ]}});
+    std::fs::write(desk.house.path().join("hooks.json"), hooks.to_string()).unwrap();
+    let said = here(&desk, &["can", "lead", "Write", "a.txt", "--permission-mode", "accept-edits"]).well();
+    assert!(said.contains(&format!("a hook would be asked first, and could refuse or change it: `{guard}`")));
+    assert!(!said.contains("other-guard"), "{said}");
+    let answer = here(&desk, &["can", "lead", "Bash", "ls", "--json"]).out;
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["judgement"]["hooks"][0]["hook"], "other-guard", "{answer}");
+    let refused = here(&desk, &["can", "lead", "Write", "a.txt", "--deny", "Write"]);
+    assert!(refused.code == 1 && !refused.out.contains("a hook"), "{refused:?}");
+    assert!(!desk.path().join("asked").exists(), "nobody was asked");
+}
+
+/// Reads something from outside, then runs a command.
+const WARY: &str = r#"
+[[reply]]
+[[reply.call]]
+tool = "mcp__one__look"
+input = {}
+
+[[reply]]
+[[reply.call]]
+tool = "Bash"
+input = { command = "touch made" }
+
+[[reply]]
+text = "done"
+"#;
+
+#[test]
+fn why_tells_the_mode_and_the_rules_that_really_held() {
+    for (wary, mode, decision) in [(true, "accept-edits", "ask"), (false, "auto", "allow")] {
+        let desk = Desk::new(WARY);
+        std::fs::write(desk.house.path().join("mcp.json"), server(&[])).unwrap();
+        let settings = format!("[permission]\nwary = {wary}\n");
+        std::fs::write(desk.house.path().join("config.toml"), settings).unwrap();
+        let run = desk.run(&["--permission-mode", "auto", "--allow", "mcp__one", "-o", "json", "go"]);
+        assert_eq!(desk.path().join("made").exists(), !wary, "{run:?}");
+        let said: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+        let session = said["session"].as_str().unwrap().to_owned();
+        let all = here(&desk, &["sessions", "events", &session]).lines();
+        let calls: Vec<&str> = all
+            .iter()
+            .filter(|event| event["type"] == "tool.completed")
+            .map(|event| event["data"]["call"].as_str().unwrap())
+            .collect();
+        // What holds when somebody looks is not what held.
+        std::fs::write(desk.house.path().join("config.toml"), "[permission]\nwary = true\n").unwrap();
+        let told = |call: &str| here(&desk, &["why", call, "--json"]).json()[0].clone();
+        let (look, touch) = (told(calls[0]), told(calls[1]));
+        assert_eq!((&look["policy"]["mode"], &look["judged"]["decision"]), (&json!("auto"), &json!("allow")));
+        assert_eq!(
+            (&touch["policy"]["mode"], &touch["judged"]["decision"]),
+            (&json!(mode), &json!(decision))
+        );
+        let narrowed = touch["policy"]["wary"].as_str();
+        assert_eq!(narrowed.is_some_and(|read| read.contains("mcp__one__look")), wary, "{touch}");
+        assert_eq!(
+            all.iter().filter(|event| event["type"] == "permission.policy").count(),
+            usize::from(wary)
+        );
+    }
 }

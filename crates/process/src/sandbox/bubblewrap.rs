@@ -94,7 +94,14 @@ impl Arguments {
                 self.add(["--size", SCRATCH_BYTES]);
                 self.at("--tmpfs", path);
             }
-            Hold::Hidden => self.0.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]),
+            Hold::Denied if path.is_dir() => {
+                self.at("--tmpfs", path);
+                // What is written there would be lost without a word.
+                self.at("--remount-ro", path);
+            }
+            Hold::Hidden | Hold::Denied => {
+                self.0.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
+            }
             Hold::Readable | Hold::Protected => self.bind("--ro-bind", path),
             Hold::Writable | Hold::Pinned => self.bind("--bind", path),
         }

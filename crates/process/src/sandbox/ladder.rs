@@ -18,6 +18,8 @@ pub(super) enum Hold {
     /// As writable as what is around it, but it cannot be moved away: something protected lies below.
     Pinned,
     Protected,
+    /// Neither to be read nor to be changed. Nothing below it has a rung of its own.
+    Denied,
 }
 
 /// One path, and what holds there.
@@ -34,6 +36,7 @@ pub(super) fn rungs(sandbox: &Sandbox) -> Vec<Rung> {
         (Hold::Readable, &sandbox.readable),
         (Hold::Writable, &sandbox.writable),
         (Hold::Protected, &sandbox.protected),
+        (Hold::Denied, &sandbox.denied),
     ];
     let mut rungs = Vec::new();
     for (hold, paths) in lists {
@@ -58,7 +61,13 @@ pub(super) fn rungs(sandbox: &Sandbox) -> Vec<Rung> {
         }
         is_same
     });
+    let denied: Vec<PathBuf> = held(&rungs, Hold::Denied).map(Path::to_owned).collect();
+    rungs.retain(|rung| !denied.iter().any(|path| rung.path != *path && rung.path.starts_with(path)));
     rungs
+}
+
+fn held(rungs: &[Rung], hold: Hold) -> impl Iterator<Item = &Path> {
+    rungs.iter().filter(move |rung| rung.hold == hold).map(|rung| rung.path.as_path())
 }
 
 /// Directories between something protected and the writable place it is in.
@@ -104,6 +113,22 @@ mod tests {
             ("home/project/.git/hooks", Hold::Protected),
         ];
         assert_eq!(found, wanted.map(|(path, hold)| (path.to_owned(), hold)));
+    }
+
+    #[test]
+    fn nothing_below_what_is_denied_is_given_back() {
+        let place = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(place.path()).unwrap();
+        fs::create_dir_all(root.join("work/secrets/public")).unwrap();
+        let sandbox = Sandbox {
+            writable: vec![root.join("work"), root.join("work/secrets")],
+            readable: vec![root.join("work/secrets/public")],
+            denied: vec![root.join("work/secrets"), root.join("work/none")],
+            ..Sandbox::default()
+        };
+        let found: Vec<(PathBuf, Hold)> =
+            rungs(&sandbox).into_iter().map(|rung| (rung.path, rung.hold)).collect();
+        assert_eq!(found, [(root.join("work"), Hold::Writable), (root.join("work/secrets"), Hold::Denied)]);
     }
 
     #[test]

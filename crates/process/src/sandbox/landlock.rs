@@ -2,7 +2,7 @@
 //!
 //! Landlock knows only what is allowed, with everything below it. So around something hidden each
 //! neighbour is allowed by itself, and the directory that holds them cannot be listed. What is
-//! protected inside something writable cannot be told apart: that needs bubblewrap.
+//! protected or denied inside something writable cannot be told apart: that needs bubblewrap.
 
 use std::{
     fs,
@@ -44,12 +44,27 @@ pub(super) struct Grant {
 /// All that a sandbox allows.
 pub(super) fn grants(sandbox: &Sandbox) -> Vec<Grant> {
     let mut whole = sandbox.clone();
+    let beyond = sandbox.beyond_landlock();
+    whole.hidden.extend(std::mem::take(&mut whole.denied).into_iter().filter(|path| !beyond.contains(path)));
     whole.hidden.extend(ELSEWHERE.iter().map(PathBuf::from));
     whole.writable.extend(DEVICES.iter().map(PathBuf::from).chain(sandbox.temporary.clone()));
     let rungs = rungs(&whole);
     let mut grants = Vec::new();
     grant(&Rung { path: "/".into(), hold: Hold::Readable }, &rungs, &mut grants);
     grants
+}
+
+impl Sandbox {
+    /// What is denied and cannot be kept from a program that Landlock confines: around it, nothing new
+    /// could be written either.
+    pub fn beyond_landlock(&self) -> Vec<PathBuf> {
+        let real = |path: &PathBuf| fs::canonicalize(path).ok();
+        let writable: Vec<PathBuf> = self.writable.iter().filter_map(real).collect();
+        let is_inside = |path: &&PathBuf| {
+            real(path).is_some_and(|path| writable.iter().any(|writable| path.starts_with(writable)))
+        };
+        self.denied.iter().filter(is_inside).cloned().collect()
+    }
 }
 
 fn grant(at: &Rung, rungs: &[Rung], grants: &mut Vec<Grant>) {

@@ -55,7 +55,8 @@ const TOOLCHAINS: &[&str] = &[
 ];
 
 /// Whoever commits has a name.
-const IDENTITY: &[&str] = &[".gitconfig", ".config/git/config", ".config/git/ignore"];
+const IDENTITY: &[&str] =
+    &[".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes"];
 
 /// Keys below a home, for whoever works in the home itself or has a tool beside them.
 const KEYS: &[&str] = &[
@@ -156,6 +157,7 @@ impl Sandbox {
             unwanted: repository.unwanted,
             hidden,
             readable,
+            denied: Vec::new(),
             temporary: None,
             network,
             gate: None,

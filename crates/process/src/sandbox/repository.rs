@@ -14,8 +14,16 @@ pub(super) struct Repository {
     pub(super) unwanted: Vec<PathBuf>,
 }
 
-/// Names in a repository's directory that decide which programs git runs.
-const DECIDING: [&str; 4] = ["config", "config.worktree", "hooks", "commondir"];
+/// Names in a repository's directory that decide which programs git runs, and what it takes for its own.
+const DECIDING: [&str; 6] =
+    ["config", "config.worktree", "hooks", "info", "commondir", "objects/info/alternates"];
+
+/// The same in the directory of a second place to work.
+const DECIDING_WORKTREE: [&str; 3] = ["commondir", "gitdir", "config.worktree"];
+
+/// How deep names of submodules are looked into, and how many of these are protected.
+const MODULE_DEPTH: usize = 6;
+const MODULES: usize = 256;
 
 /// The repository around a directory; nothing if there is none. A home is no project.
 pub(super) fn around(workspace: &Path, home: Option<&Path>) -> Repository {
@@ -27,32 +35,100 @@ pub(super) fn around(workspace: &Path, home: Option<&Path>) -> Repository {
     // Of a link nobody knows who made it.
     match fs::symlink_metadata(&link) {
         Ok(found) if found.is_dir() && is_repository(&link) => whole(&link),
-        Ok(found) if found.is_file() => worktree(&link).unwrap_or_default(),
+        Ok(found) if found.is_file() => worktree(&link).or_else(|| submodule(&link)).unwrap_or_default(),
         _ => Repository::default(),
     }
 }
 
-fn is_repository(place: &Path) -> bool {
+pub(super) fn is_repository(place: &Path) -> bool {
     place.join("HEAD").is_file() && place.join("objects").is_dir() && place.join("refs").is_dir()
 }
 
-/// A repository's own directory.
-fn whole(git: &Path) -> Repository {
-    let hooks = git.join("hooks");
-    if !hooks.exists() {
-        // So that there is something to protect; if it cannot be made, nobody else can make it either.
-        let _ = fs::create_dir(&hooks);
+/// A repository's own directory, with those of its submodules.
+pub(super) fn whole(git: &Path) -> Repository {
+    let mut repository = Repository { writable: vec![git.to_owned()], ..Repository::default() };
+    repository.protect(git);
+    for module in modules(git) {
+        repository.protect(&module);
     }
-    let mut protected: Vec<PathBuf> = DECIDING.iter().map(|name| git.join(name)).collect();
-    for module in entries(&git.join("modules")) {
-        protected.extend(["config", "hooks"].map(|name| module.join(name)));
+    repository
+}
+
+impl Repository {
+    /// Keeps what decides in one repository's directory as it is.
+    fn protect(&mut self, git: &Path) {
+        for name in ["hooks", "info"].map(|name| git.join(name)).iter().filter(|path| !path.exists()) {
+            // So that there is something to protect; if it cannot be made, nobody else can make it either.
+            let _ = fs::create_dir(name);
+        }
+        put_aside(&git.join("commondir"));
+        let worktrees: Vec<PathBuf> = entries(&git.join("worktrees")).collect();
+        if has_own_settings(git) {
+            // With nothing in it, it says nothing; and then it is there to be protected.
+            for place in worktrees.iter().map(PathBuf::as_path).chain([git]) {
+                let _ = fs::File::options().write(true).create_new(true).open(place.join("config.worktree"));
+            }
+        }
+        self.protected.extend(DECIDING.map(|name| git.join(name)));
+        self.protected
+            .extend(worktrees.iter().flat_map(|place| DECIDING_WORKTREE.map(|name| place.join(name))));
+        // With it, git would take its settings from elsewhere.
+        self.unwanted.push(git.join("commondir"));
     }
-    for worktree in entries(&git.join("worktrees")) {
-        protected.extend(["commondir", "gitdir", "config.worktree"].map(|name| worktree.join(name)));
+}
+
+/// Whether each place to work has settings of its own. Git reads that from this file and no other.
+fn has_own_settings(git: &Path) -> bool {
+    let settings = fs::read(git.join("config")).unwrap_or_default();
+    String::from_utf8_lossy(&settings).to_ascii_lowercase().contains("worktreeconfig")
+}
+
+/// A repository's own directory leads to no other one. A file that says so is what a program left behind
+/// that was killed together with whoever would have removed it.
+fn put_aside(commondir: &Path) {
+    let git = commondir.parent().filter(|git| is_repository(git));
+    if git.is_some() && fs::symlink_metadata(commondir).is_ok() {
+        let _ = fs::rename(commondir, commondir.with_extension("found"));
     }
-    // With it, git would take its settings from elsewhere. In a repository's own directory it has no use.
-    let unwanted = [git.join("commondir")].into_iter().filter(|path| fs::symlink_metadata(path).is_err());
-    Repository { writable: vec![git.to_owned()], protected, unwanted: unwanted.collect() }
+}
+
+/// The repositories of submodules. Their names may have several parts, and they may have submodules.
+fn modules(git: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut next: Vec<(PathBuf, usize)> = vec![(git.join("modules"), 0)];
+    while let Some((place, depth)) = next.pop().filter(|_| found.len() < MODULES) {
+        for path in entries(&place).filter(|path| is_directory(path)) {
+            if is_repository(&path) {
+                next.push((path.join("modules"), depth + 1));
+                found.push(path);
+            } else if depth < MODULE_DEPTH {
+                next.push((path, depth + 1));
+            }
+        }
+    }
+    found
+}
+
+/// Whether it is a directory itself, not a link to one.
+pub(super) fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// A submodule's place to work, whose repository lies in that of the project around it.
+///
+/// Invariant: as for a worktree, the place it names has to name it too.
+fn submodule(link: &Path) -> Option<Repository> {
+    let own = named(link, "gitdir: ")?;
+    let settings = fs::read_to_string(own.join("config")).ok()?;
+    let mut places = settings.lines().filter_map(|line| line.trim().strip_prefix("worktree"));
+    let place = places.find_map(|rest| rest.trim_start().strip_prefix('='))?;
+    let is_mutual =
+        fs::canonicalize(own.join(place.trim())).ok()? == fs::canonicalize(link.parent()?).ok()?;
+    (is_mutual && is_repository(&own)).then(|| {
+        let mut repository = whole(&own);
+        repository.protected.push(link.to_owned());
+        repository
+    })
 }
 
 /// A second place to work, whose repository is elsewhere.
@@ -103,9 +179,59 @@ mod tests {
             let found = around(&workspace, None);
             assert_eq!(found.writable, std::slice::from_ref(&git));
             assert!(found.protected.contains(&git.join("hooks")) && git.join("hooks").is_dir());
+            assert!(found.protected.contains(&git.join("info")) && git.join("info").is_dir());
             assert_eq!(found.unwanted, [git.join("commondir")]);
         }
         assert_eq!(around(&place.path().join("src"), Some(place.path())), Repository::default());
+    }
+
+    #[test]
+    fn what_a_killed_program_left_behind_is_put_aside() {
+        let place = tempfile::tempdir().unwrap();
+        let git = place.path().join(".git");
+        repository(&git);
+        fs::write(git.join("commondir"), "../evil\n").unwrap();
+        around(place.path(), None);
+        assert!(!git.join("commondir").exists());
+        assert_eq!(fs::read_to_string(git.join("commondir.found")).unwrap(), "../evil\n");
+    }
+
+    #[test]
+    fn settings_of_a_place_to_work_are_there_before_anybody_else_makes_them() {
+        let place = tempfile::tempdir().unwrap();
+        let git = place.path().join(".git");
+        repository(&git);
+        fs::create_dir_all(git.join("worktrees/side")).unwrap();
+        around(place.path(), None);
+        assert!(!git.join("config.worktree").exists());
+        fs::write(git.join("config"), "[extensions]\n\tworktreeConfig = true\n").unwrap();
+        around(place.path(), None);
+        assert_eq!(fs::read(git.join("config.worktree")).unwrap(), b"");
+        assert_eq!(fs::read(git.join("worktrees/side/config.worktree")).unwrap(), b"");
+    }
+
+    #[test]
+    fn submodules_are_found_whatever_they_are_called_and_however_deep_they_are() {
+        let place = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(place.path()).unwrap();
+        let git = root.join(".git");
+        repository(&git);
+        for name in ["plain", "libs/inner", "plain/modules/below"] {
+            repository(&git.join("modules").join(name));
+            let found = around(&root, None);
+            let hooks = git.join("modules").join(name).join("hooks");
+            assert!(found.protected.contains(&hooks) && hooks.is_dir(), "{name}");
+        }
+        // Who works in a submodule can commit there, if that knows the place.
+        fs::create_dir_all(root.join("plain")).unwrap();
+        let own = git.join("modules/plain");
+        fs::write(root.join("plain/.git"), "gitdir: ../.git/modules/plain\n").unwrap();
+        fs::write(own.join("config"), "[core]\n\tworktree = ../../../elsewhere\n").unwrap();
+        assert_eq!(around(&root.join("plain"), None), Repository::default());
+        fs::write(own.join("config"), "[core]\n\tworktree = ../../../plain\n").unwrap();
+        let found = around(&root.join("plain"), None);
+        assert_eq!(found.writable, std::slice::from_ref(&own));
+        assert!(found.protected.contains(&own.join("config")));
     }
 
     #[test]

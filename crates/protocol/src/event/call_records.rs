@@ -114,6 +114,9 @@ pub struct ToolRecord {
     /// The skill it loaded, which is followed from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<SkillNote>,
+    /// What a model that the tool itself asked has cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// What a call says about a task.

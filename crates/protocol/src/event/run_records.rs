@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::call_records::TaskNote;
 use crate::{CallId, PermissionMode, Problem, RunStatus, SkillNote, Usage, tool_call::FileNote};
 
 /// What the verifiers of an agent found.
@@ -23,7 +24,7 @@ pub struct Verdict {
 }
 
 /// What one verifier said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// Which one.
     pub name: String,
@@ -31,6 +32,9 @@ pub struct Report {
     pub passed: bool,
     /// In its words.
     pub said: String,
+    /// The run that looked, if it is an agent; what it cost is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskNote>,
 }
 
 /// How a context was made smaller.
@@ -93,6 +97,9 @@ pub struct PolicyNote {
     /// Skills that those above follow, which refuse what they leave out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<SkillNote>,
+    /// What from outside the agent has read, where the mode is narrower for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wary: Option<String>,
 }
 
 /// What a run can wait for.

@@ -4,7 +4,8 @@ use super::{Edit, list, optional, parts, path, problem, text, value};
 use crate::{
     ToolCall,
     event::{
-        Compaction, Denial, ReplyPart, ReplyRecord, Report, RunEnd, Shrinking, SkillNote, ToolRecord, Verdict,
+        Compaction, Denial, PolicyNote, ReplyPart, ReplyRecord, Report, RunEnd, Shrinking, SkillNote,
+        ToolRecord, Verdict,
     },
     tool_call::FileNote,
 };
@@ -48,6 +49,7 @@ pub(super) fn tool(record: &mut ToolRecord, edit: Edit<'_>) {
         inside: _,
         input,
         skill,
+        usage: _,
     } = record;
     if let Some(input) = input {
         value(input, edit);
@@ -68,6 +70,13 @@ pub(super) fn skill(note: &mut SkillNote, edit: Edit<'_>) {
     list(deny, edit);
 }
 
+pub(super) fn policy(note: &mut PolicyNote, edit: Edit<'_>) {
+    let PolicyNote { mode: _, allow, ask, deny, skills, wary } = note;
+    skills.iter_mut().for_each(|note| skill(note, edit));
+    [allow, ask, deny].into_iter().for_each(|rules| list(rules, edit));
+    optional(wary, edit);
+}
+
 fn file(note: &mut FileNote, edit: Edit<'_>) {
     let FileNote { path: place, action: _, hash: _, added: _, removed: _ } = note;
     path(place, edit);
@@ -75,7 +84,7 @@ fn file(note: &mut FileNote, edit: Edit<'_>) {
 
 pub(super) fn verdict(verdict: &mut Verdict, edit: Edit<'_>) {
     let Verdict { attempt: _, passed: _, again: _, reports, usage: _ } = verdict;
-    for Report { name, passed: _, said } in reports {
+    for Report { name, passed: _, said, task: _ } in reports {
         text(name, edit);
         text(said, edit);
     }

@@ -99,6 +99,15 @@ pub(super) struct Tokens {
     cache_creation_input_tokens: Option<u64>,
     #[serde(default)]
     output_tokens_details: Option<OutputDetails>,
+    #[serde(default)]
+    server_tool_use: Option<ServerToolUse>,
+}
+
+/// What the vendor's own servers did for the model.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+struct ServerToolUse {
+    #[serde(default)]
+    web_search_requests: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -116,6 +125,7 @@ impl Tokens {
         self.cache_creation_input_tokens =
             later.cache_creation_input_tokens.or(self.cache_creation_input_tokens);
         self.output_tokens_details = later.output_tokens_details.or(self.output_tokens_details);
+        self.server_tool_use = later.server_tool_use.or(self.server_tool_use);
     }
 
     /// In our words. The wire counts what the cache gave and took apart from `input_tokens`.
@@ -129,6 +139,7 @@ impl Tokens {
             cache_read,
             cache_write,
             reasoning: self.output_tokens_details.and_then(|details| details.thinking_tokens).unwrap_or(0),
+            searches: self.server_tool_use.and_then(|used| used.web_search_requests).unwrap_or(0),
             ..rooftree_protocol::Usage::default()
         }
     }

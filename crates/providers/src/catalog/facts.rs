@@ -91,7 +91,7 @@ pub enum Tier {
     Powerful,
 }
 
-/// US dollars per million tokens.
+/// US dollars per million tokens, and per thousand searches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
@@ -108,6 +108,9 @@ pub struct Price {
     /// What everything costs instead once a request reads more than so much.
     #[serde(default)]
     pub long: Option<Box<LongPrice>>,
+    /// Of a thousand searches that its provider's servers make; as `[search]` says if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<f64>,
 }
 
 /// The price of long requests.
@@ -130,8 +133,14 @@ pub struct LongPrice {
 
 impl Price {
     /// Nothing: a model on one's own machine.
-    pub const FREE: Self =
-        Self { input: 0.0, output: 0.0, cache_read: Some(0.0), cache_write: Some(0.0), long: None };
+    pub const FREE: Self = Self {
+        input: 0.0,
+        output: 0.0,
+        cache_read: Some(0.0),
+        cache_write: Some(0.0),
+        long: None,
+        search: None,
+    };
 
     /// The same usage with what it costs. What the provider itself has said it costs stays.
     pub fn charge(&self, usage: Usage) -> Usage {
@@ -148,8 +157,10 @@ impl Price {
         let cost_usd = cost(fresh, input)
             + cost(usage.output, output)
             + cost(usage.cache_read, cache_read.unwrap_or(input))
-            + cost(usage.cache_write, cache_write.unwrap_or(input));
-        let cost_complete = usage.cache_read == 0 || cache_read.is_some();
+            + cost(usage.cache_write, cache_write.unwrap_or(input))
+            + usage.searches as f64 * self.search.unwrap_or(0.0) / 1_000.0;
+        let cost_complete =
+            (usage.cache_read == 0 || cache_read.is_some()) && (usage.searches == 0 || self.search.is_some());
         Usage { cost_usd, cost_complete, ..usage }
     }
 }
@@ -183,6 +194,7 @@ mod tests {
             cache_read: Some(0.2),
             cache_write: Some(2.5),
             long: Some(Box::new(long)),
+            search: Some(10.0),
         }
     }
 
@@ -206,6 +218,14 @@ mod tests {
         let usage = Usage { input: 2_000_000, output: 1_000_000, ..Usage::default() };
         assert_eq!(cost(usage), (23.0, true));
         assert_eq!(cost(Usage { cache_read: 1_000_000, ..usage }), (23.0, false));
+    }
+
+    #[test]
+    fn searches_of_the_provider_cost_and_an_unknown_price_of_them_is_said() {
+        let usage = Usage { input: 500_000, searches: 3, ..Usage::default() };
+        assert_eq!(cost(usage), (1.03, true));
+        let unpriced = Price { search: None, ..price() }.charge(usage);
+        assert_eq!((unpriced.cost_usd, unpriced.cost_complete), (1.0, false));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The models that are known: our own table, and what people add to it in the same words.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use rooftree_protocol::{ErrorCode, Problem};
 use serde::Deserialize;
@@ -14,6 +14,8 @@ const TABLE: &str = include_str!("models.toml");
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     models: Vec<Arc<Facts>>,
+    /// US dollars for a thousand searches, by provider.
+    search: BTreeMap<String, f64>,
 }
 
 #[derive(Deserialize)]
@@ -21,6 +23,8 @@ pub struct Known {
 struct Table {
     #[serde(default)]
     model: Vec<Facts>,
+    #[serde(default)]
+    search: BTreeMap<String, f64>,
 }
 
 impl Known {
@@ -37,6 +41,7 @@ impl Known {
                 .cause(error.to_string().trim().to_owned())
                 .fix("each [[model]] has an id such as \"openai/gpt-x\"; `rooftree models show` prints one")
         })?;
+        self.search.extend(table.search);
         for facts in table.model {
             if facts.provider().is_empty() || facts.model().is_empty() {
                 return Err(Problem::new(
@@ -65,6 +70,12 @@ impl Known {
             named(model).or_else(|| named(without_date(model)?))
         };
         // Two wires of one vendor serve the same models.
+        of(provider).or_else(|| if provider == "openai-chat" { of("openai") } else { None })
+    }
+
+    /// What a thousand searches by a provider's servers cost, if that is known.
+    pub fn search_price(&self, provider: &str) -> Option<f64> {
+        let of = |provider: &str| self.search.get(provider).copied();
         of(provider).or_else(|| if provider == "openai-chat" { of("openai") } else { None })
     }
 

@@ -221,6 +221,7 @@ fn usage_of(record: &Value) -> Usage {
         cache_read: read,
         cache_write: written,
         reasoning: 0,
+        searches: tokens("server_tool_use/web_search_requests"),
         cost_usd: cost.unwrap_or(0.0),
         cost_complete: cost.is_some(),
     }

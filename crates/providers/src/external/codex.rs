@@ -147,6 +147,7 @@ fn usage_of(record: &Value) -> Usage {
         cache_read: tokens("cached_input_tokens"),
         cache_write: tokens("cache_write_input_tokens"),
         reasoning: tokens("reasoning_output_tokens"),
+        searches: 0,
         cost_usd: 0.0,
         cost_complete: false,
     }

@@ -122,6 +122,7 @@ fn usage_of(record: &Value) -> Usage {
         cache_read: read,
         cache_write: written,
         reasoning: 0,
+        searches: 0,
         cost_usd: cost.unwrap_or(0.0),
         cost_complete: cost.is_some(),
     }

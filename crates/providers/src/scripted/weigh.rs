@@ -22,6 +22,7 @@ pub(crate) fn usage(given: Tokens, header: Tokens, request: &Request, parts: &[R
             .reasoning
             .or(header.reasoning)
             .unwrap_or_else(|| tokens(thinking.map(reply_bytes).sum())),
+        searches: 0,
         cost_usd: given.cost_usd.or(header.cost_usd).unwrap_or(0.0),
         cost_complete: true,
     }

@@ -51,7 +51,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
         cwd: agent.session.cwd.as_path().into(),
         reach: one.reach.clone(),
         cancel,
-        caller: caller(agent, one),
+        caller: called_by(agent, one),
         way_back: None,
         views: agent.views.clone(),
         todos: agent.history.todos(),
@@ -71,7 +71,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
 /// How what this agent runs is confined, as it is now.
 pub(super) fn confining(agent: &Agent) -> Confining {
     let confinement = agent.world.confinement(&agent.kit.definition, agent.mandate.as_deref());
-    Confining { confinement, ..agent.world.options.sandbox.clone() }
+    agent.world.options.sandbox.with(confinement, agent.policy.unreadable(&agent.session.cwd))
 }
 
 /// How a tool tells what it does. What could be the beginning of a secret is told with what follows it,
@@ -112,23 +112,30 @@ impl Drop for Telling {
 }
 
 /// Who calls, for the tools that ask other agents. The others need not know, and are spared the cost.
-fn caller(agent: &Agent, one: &Prepared) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
+fn called_by(agent: &Agent, one: &Prepared) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
     let run = agent.run_id().filter(|_| one.tool.needs_caller())?;
     let asks = |open: &&super::history::OpenCall| matches!(agent.kit.toolset.find(&open.call.tool), Found::Tool(tool) if tool.spec().name == "Task");
-    Some(Arc::new(Caller {
+    let delegations = agent.history.open_calls().filter(asks).count();
+    Some(Arc::new(caller(agent, run, delegations)))
+}
+
+/// An agent in the middle of a run that delegates to so many at once.
+pub(super) fn caller(agent: &Agent, run: RunId, delegations: usize) -> Caller {
+    Caller {
         world: agent.world.clone(),
         session: agent.journal.session().clone(),
         run,
         kit: agent.kit.clone(),
+        surroundings: agent.surroundings.clone(),
         policy: agent.policy.clone(),
         outside: agent.history.outside().is_some(),
         has_entered_plan: agent.history.mode().is_some_and(|changed| !changed.is_wish),
         model: agent.model.as_ref().ok().map(|model| model.choice.clone()),
         mandate: agent.mandate.clone(),
         reply_at: agent.history.reply_at(),
-        delegations: agent.history.open_calls().chain(agent.history.inner_calls()).filter(asks).count(),
+        delegations,
         money_left: super::budget::left(agent),
-    }))
+    }
 }
 
 /// Gives calls that will not be made a result that says so.
@@ -155,5 +162,6 @@ pub(super) fn not_made(call: &ToolCall, title: &str, outcome: Outcome, words: St
         files: Vec::new(),
         diff: None,
         task: None,
+        usage: None,
     }
 }

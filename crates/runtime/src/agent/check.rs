@@ -3,7 +3,7 @@
 //! Invariant: this is the only place where that is decided. Order: scope, hooks, policy; whatever
 //! comes later can refuse what came earlier, never the other way round.
 
-use rooftree_protocol::{Effect, ErrorCode, Outcome, ToolCall, event::ToolRecord};
+use rooftree_protocol::{ErrorCode, Outcome, ToolCall, event::ToolRecord};
 use rooftree_tools::{Judged, Verdict, toolset::Found};
 use serde_json::Value;
 
@@ -14,7 +14,8 @@ use super::{
     permission::is_asked_by_mode,
 };
 use crate::{
-    Error, effective,
+    Error,
+    effective::{self, Ruling},
     hooks::{self, Answer},
     kit::{ONLY_ABOVE, ONLY_FIRST},
 };
@@ -43,26 +44,16 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
         Err(words) => return refused(Outcome::Failed(ErrorCode::InvalidArguments), words),
     };
     let (effect, repeat, title) = (tool.effect(&input), tool.repeat(&input), tool.title(&input));
-    let subject = tool.subject(&input);
+    let (name, subject) = (tool.ruled_as(&input), tool.subject(&input));
     let about = Judged {
-        tool: &tool.spec().name,
+        tool: &name,
         subject: subject.as_deref(),
         input: Some(&input),
         effect,
         cwd: &agent.session.cwd,
     };
-    // Links are followed here, once: what is judged is what the tool opens.
-    let reach = agent.policy.reach(&about);
-    let own = &agent.world.options.sandbox;
-    let is_own = reach.pinned().is_some_and(|place| own.guards(&place.real, &place.home));
-    if effect != Effect::ReadOnly && is_own {
-        let words = "[denied] it is where this program keeps its settings and its memory; people change that";
-        return refused(Outcome::Denied, words.into());
-    }
-    let verdict = match tool.wants(&input) {
-        Some(rule) => effective::wanted(&agent.policy, &rule),
-        None => agent.policy.judge_at(&about, reach.pinned()),
-    };
+    let ruling = effective::judge(&agent.policy, &agent.world.options.sandbox, tool.as_ref(), &about);
+    let Ruling { reach, verdict, .. } = ruling;
     let (call, permitted) = (call.clone(), String::new());
     let mut prepared = Prepared { call, tool, input, effect, repeat, title, reach, permitted, inside: None };
     match verdict {

@@ -9,11 +9,11 @@ mod shaped;
 use std::{collections::BTreeSet, sync::Arc};
 
 use rooftree_protocol::{
-    Answer, BlobId, CallId, Event, EventBody, Lane, Limits, MessageId, Origin, Part, PermissionMode, Repeat,
-    RunId, Timestamp, Todo, ToolCall, ToolKind, ToolResult, Usage,
+    Answer, BlobId, CallId, Event, EventBody, Lane, Limits, Message, MessageId, Origin, Part, PermissionMode,
+    Repeat, RunId, Timestamp, Todo, ToolCall, ToolKind, ToolResult, Usage,
     event::{
-        ClearReason, Compaction, HookNote, ReplyRecord, Shrinking, SkillNote, StopReason, TaskNote,
-        ToolRecord, Verdict, WaitReason,
+        ClearReason, Compaction, HookNote, PolicyNote, ReplyRecord, Shrinking, SkillNote, StopReason,
+        TaskNote, ToolRecord, Verdict, WaitReason,
     },
 };
 use rooftree_providers::ModelMessage;
@@ -118,11 +118,11 @@ impl History {
             EventBody::SessionCleared { reason: ClearReason::Asked } => self.clear(),
             EventBody::SessionCleared { reason: ClearReason::Emergency } => self.start_over(),
             EventBody::ContextCompacted(compaction) => self.shrink(compaction),
-            EventBody::RunStarted { mode, message, title, .. } => {
+            EventBody::RunStarted { mode, message, title, policy, .. } => {
                 self.close_open(INTERRUPTED);
                 self.run = event.run.clone().map(|id| {
                     let mut run = RunView::new(id, message.clone(), *mode, event.ts);
-                    run.title.clone_from(title);
+                    (run.title, run.policy) = (title.clone(), policy.clone());
                     run
                 });
             }
@@ -131,24 +131,7 @@ impl History {
                 self.told.retain(|told| told != task);
             }
             EventBody::MessageUser { message, lane, position } => {
-                self.close_open(INTERRUPTED);
-                self.taken.note(*lane, *position);
-                if let (Some(run), Lane::Mail) = (&mut self.run, lane) {
-                    run.mail = Some(*position);
-                    run.mandate.clone_from(&message.mandate);
-                }
-                if message.outside {
-                    self.outside.get_or_insert_with(|| "what another agent says".into());
-                }
-                if let Origin::Task { task, usage, .. } = &message.origin {
-                    self.hear_of_end(task, Some(*usage));
-                }
-                let worded = Arc::new(ModelMessage::User(wording::user_parts(message)));
-                if matches!(message.origin, Origin::User | Origin::Connector { .. }) {
-                    self.prompts.push((message.id.clone(), worded.clone()));
-                }
-                self.request = Some(worded.clone());
-                self.push_shared(worded);
+                self.take_message(message, *lane, *position);
             }
             EventBody::MessageCompleted(reply) => {
                 self.reply_at = event.id.unwrap_or(self.reply_at);
@@ -173,6 +156,7 @@ impl History {
             EventBody::ModeChanged { mode, by } => {
                 self.mode = mode.map(|mode| ChangedMode { mode, is_wish: by == "user" });
             }
+            EventBody::PolicyChanged(policy) => self.hold_to(policy),
             EventBody::HookSaid(note) => self.hear_hook(note),
             EventBody::TodoUpdated { items } => self.todos = items.as_slice().into(),
             EventBody::RunVerified(verdict) => self.take_verdict(verdict),
@@ -182,6 +166,13 @@ impl History {
                 self.run = None;
             }
             _ => {}
+        }
+    }
+
+    /// What may happen in the run without asking is something else now.
+    fn hold_to(&mut self, policy: &PolicyNote) {
+        if let Some(run) = &mut self.run {
+            run.policy = Some(Box::new(policy.clone()));
         }
     }
 
@@ -366,6 +357,30 @@ impl History {
         Arc::make_mut(&mut self.messages).push(message);
     }
 
+    fn take_message(&mut self, message: &Message, lane: Lane, position: u64) {
+        self.close_open(INTERRUPTED);
+        self.taken.note(lane, position);
+        if let (Some(run), Lane::Mail) = (&mut self.run, lane) {
+            run.mail = Some(position);
+            run.mandate.clone_from(&message.mandate);
+        }
+        if message.outside {
+            self.outside.get_or_insert_with(|| "what another agent says".into());
+        }
+        if let Origin::Task { task, usage, .. } = &message.origin {
+            self.hear_of_end(task, Some(*usage));
+        }
+        let worded = Arc::new(ModelMessage::User(wording::user_parts(message)));
+        if let (Some(run), false) = (&mut self.run, matches!(message.origin, Origin::Task { .. })) {
+            run.wishes.push(worded.clone());
+        }
+        if matches!(message.origin, Origin::User | Origin::Connector { .. }) {
+            self.prompts.push((message.id.clone(), worded.clone()));
+        }
+        self.request = Some(worded.clone());
+        self.push_shared(worded);
+    }
+
     fn take_reply(&mut self, reply: &ReplyRecord) {
         self.close_open(INTERRUPTED);
         if self.is_cut_off() {
@@ -390,6 +405,12 @@ impl History {
             run.verifications = verdict.attempt;
             run.verified = Some(verdict.passed);
             run.usage += verdict.usage;
+        }
+        for task in verdict.reports.iter().filter_map(|report| report.task.as_ref()) {
+            if task.outside {
+                self.outside.get_or_insert_with(|| format!("what agent {} says", task.agent));
+            }
+            self.note_task(task);
         }
         if verdict.again {
             self.push(ModelMessage::User(vec![Part::text(wording::verdict(verdict))]));

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     Error,
-    hooks::{self, Answer, Ground, Hook, Occasion, Point, Use, Wait},
+    hooks::{self, Answer, Ground, Hook, Occasion, Point, Wait},
 };
 
 pub(super) use asking::{elicitation, elicited, notify, permission, server_of};
@@ -77,18 +77,6 @@ fn occasion(agent: &Agent, point: Point, details: Value) -> Occasion {
         call: None,
         details: if let Value::Object(details) = details { details } else { Map::new() },
     }
-}
-
-/// All names a call's tool answers to.
-fn names_of(one: &Prepared) -> Vec<String> {
-    let aliases = one.tool.aliases().iter().map(|alias| (*alias).to_owned());
-    std::iter::once(one.tool.spec().name.clone()).chain(aliases).collect()
-}
-
-/// What a rule is compared with.
-fn use_of(one: &Prepared) -> Use {
-    let (tool, subject) = (one.tool.spec().name.clone(), one.tool.subject(&one.input));
-    Use { tool, subject, effect: one.effect }
 }
 
 /// Asks, and waits for the answer. None if the run must end first; `agent.ending` says how.

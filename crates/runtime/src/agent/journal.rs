@@ -7,7 +7,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -49,13 +49,13 @@ pub(crate) struct Commit {
 pub(crate) struct Journal {
     teller: Teller,
     claim: Arc<Claim>,
-    head: u64,
     scribe: JoinHandle<()>,
 }
 
 enum Entry {
     Written(Pending<()>, Vec<Arc<Event>>),
-    Said(Arc<Event>),
+    /// After so many events.
+    Said(u64, Arc<Event>),
     Barrier(oneshot::Sender<Result<(), rooftree_store::Error>>),
     End,
 }
@@ -68,6 +68,8 @@ pub(crate) struct Teller {
     /// The run that delegated the one being worked on.
     parent_run: Option<RunId>,
     entries: Entries,
+    /// The number of the last event that was appended; the journal alone changes it.
+    head: Arc<AtomicU64>,
 }
 
 /// The way to the scribe, and how many entries it has not dealt with.
@@ -97,11 +99,12 @@ impl Teller {
     /// Says it, after all that was appended before.
     pub(crate) fn say(&self, run: Option<RunId>, body: EventBody) {
         let event = Arc::new(self.event(run, body));
+        let head = self.head.load(Ordering::Acquire);
         if self.entries.is_empty() {
             // Nothing to wait for: most deltas need no scribe.
-            self.world.publish(event);
+            self.world.publish_after(head, event);
         } else {
-            self.entries.send(Entry::Said(event));
+            self.entries.send(Entry::Said(head, event));
         }
     }
 }
@@ -110,26 +113,28 @@ impl Journal {
     pub(crate) fn open(world: Arc<World>, session: Session, claim: Claim, signals: Signals) -> Self {
         let (tx, inbox) = mpsc::unbounded_channel();
         let entries = Entries { tx, open: Arc::default() };
-        let (claim, head) = (Arc::new(claim), session.head);
+        let (claim, head) = (Arc::new(claim), Arc::new(AtomicU64::new(session.head)));
         let open = entries.open.clone();
         let scribe = Scribe { world: world.clone(), claim: claim.clone(), signals, open };
         let scribe = tokio::spawn(scribe.work(inbox));
         let parent_run = session.parent.as_ref().map(|parent| parent.run.clone());
-        let teller = Teller { world, session: Arc::new(session), parent_run, entries };
-        Self { teller, claim, head, scribe }
+        let teller = Teller { world, session: Arc::new(session), parent_run, entries, head };
+        Self { teller, claim, scribe }
     }
 
     /// Queues a commit and returns its events, numbered. They are published once they are kept.
     pub(crate) fn append(&mut self, commit: Commit) -> Vec<Arc<Event>> {
-        let Teller { world, entries, .. } = &self.teller;
+        let Teller { world, entries, head, .. } = &self.teller;
+        let mut number = head.load(Ordering::Acquire);
         let mut events = Vec::with_capacity(commit.bodies.len());
         let opening = commit.opening.into_iter().map(|body| (None, body));
         let bodies = commit.bodies.into_iter().map(|body| (commit.run.clone(), body));
         for (run, body) in opening.chain(bodies) {
-            self.head += 1;
+            number += 1;
             let event = self.teller.event(run, body);
-            events.push(Arc::new(Event { id: Some(self.head), ..event }));
+            events.push(Arc::new(Event { id: Some(number), ..event }));
         }
+        head.store(number, Ordering::Release);
         let batch = Batch {
             events: Vec::new(),
             taken: commit.taken,
@@ -205,7 +210,7 @@ impl Scribe {
                             renew_at = Instant::now() + LEASE / 3;
                             broken = self.publish(pending, events).await;
                         }
-                        Some(Entry::Said(event)) => self.world.publish(event),
+                        Some(Entry::Said(head, event)) => self.world.publish_after(head, event),
                         Some(Entry::Barrier(told)) => {
                             let _ = told.send(broken.clone().map_or(Ok(()), Err));
                         }

@@ -221,9 +221,9 @@ fn is_ask_rule(agent: &Agent, reason: &str) -> bool {
 /// Whether nothing but the mode wants somebody to be asked: no rule, no hook.
 pub(super) fn is_asked_by_mode(agent: &Agent, one: &Prepared, reason: &str) -> bool {
     let subject = one.tool.subject(&one.input);
-    let (tool, cwd) = (one.tool.spec().name.as_str(), &agent.session.cwd);
+    let (tool, cwd) = (one.tool.ruled_as(&one.input), &agent.session.cwd);
     let (subject, input) = (subject.as_deref(), Some(&one.input));
-    let about = Judged { tool, subject, input, effect: one.effect, cwd };
+    let about = Judged { tool: &tool, subject, input, effect: one.effect, cwd };
     let verdict = agent.policy.judge_at(&about, one.reach.pinned());
     verdict == Verdict::Ask(reason.to_owned()) && !is_ask_rule(agent, reason)
 }
@@ -297,9 +297,9 @@ fn suggested_rule(agent: &Agent, one: &Prepared) -> Suggested {
         return Suggested { rule, is_wanted: true };
     }
     let subject = one.tool.subject(&one.input);
-    let tool = one.tool.spec().name.as_str();
+    let tool = one.tool.ruled_as(&one.input);
     let rule = Policy::suggested_rule(&Judged {
-        tool,
+        tool: &tool,
         subject: subject.as_deref(),
         input: Some(&one.input),
         effect: one.effect,
@@ -308,8 +308,8 @@ fn suggested_rule(agent: &Agent, one: &Prepared) -> Suggested {
     Suggested { rule: rule.to_string(), is_wanted: false }
 }
 
-/// A policy as the journal keeps it.
-pub(super) fn written(policy: &Policy) -> PolicyNote {
+/// A policy as the journal keeps it, with what from outside has narrowed it.
+pub(super) fn written(policy: &Policy, wary: Option<String>) -> PolicyNote {
     let rules = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect();
     PolicyNote {
         mode: policy.mode,
@@ -317,5 +317,6 @@ pub(super) fn written(policy: &Policy) -> PolicyNote {
         ask: rules(&policy.ask),
         deny: rules(&policy.deny),
         skills: policy.followed.iter().map(Followed::note).collect(),
+        wary,
     }
 }

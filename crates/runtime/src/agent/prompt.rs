@@ -1,7 +1,8 @@
 //! What a model reads: system prompt, conversation, tools.
 //!
-//! The system prompt is made once per waking and stays the same from turn to turn, so that
-//! providers can reuse what they have already read.
+//! The system prompt is made when a run begins and stays the same from turn to turn, so that
+//! providers can reuse what they have already read. It is not in the journal: a run that goes on in
+//! another process, after a crash, goes on with what is on disk then.
 
 mod sections;
 
@@ -12,13 +13,13 @@ use rooftree_providers::{ModelMessage, Request, Rules, ToolChoice, Workplace};
 
 pub use self::sections::{Sections, peers};
 use super::{Agent, window};
-use crate::{kit::Kit, memory, world::World};
+use crate::{Surroundings, kit::Kit, memory, world::World};
 
 /// Tokens a reply may have: plenty for any turn, and no provider sets more aside for it.
 const MAX_OUTPUT: u64 = 32_000;
 
 /// The system prompt for a definition at work in a directory.
-pub(crate) fn system(world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
+pub(crate) fn system(world: &World, kit: &Kit, surroundings: &Surroundings, cwd: &Path) -> Arc<str> {
     let options = &world.options;
     let memory = memory::excerpt(&kit.definition, &options.memory, cwd, kit.limits.memory_bytes);
     let sections = Sections {
@@ -26,7 +27,7 @@ pub(crate) fn system(world: &World, kit: &Kit, cwd: &Path) -> Arc<str> {
         tools: &kit.specs,
         exposed: kit.exposed.as_ref(),
         definitions: &options.definitions,
-        surroundings: &options.surroundings,
+        surroundings,
         memory,
         cwd,
     };

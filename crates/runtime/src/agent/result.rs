@@ -49,6 +49,7 @@ pub(super) fn keep(
         inside: one.inside.clone(),
         input: None,
         skill: output.skill,
+        usage: output.usage,
     };
     let mut bodies = vec![EventBody::ToolCompleted(record)];
     bodies.extend(output.todos.map(|items| EventBody::TodoUpdated { items }));

@@ -2,11 +2,11 @@
 
 use rooftree_protocol::{
     EventBody, PermissionMode,
-    event::{NoticeLevel, SkillNote},
+    event::{NoticeLevel, PolicyNote, SkillNote},
 };
 use rooftree_tools::Followed;
 
-use super::{Agent, history::ChangedMode};
+use super::{Agent, history::ChangedMode, permission::written};
 use crate::{Error, standing};
 
 /// What a policy was put together from, besides what never changes while an agent is awake.
@@ -48,7 +48,25 @@ impl Agent {
         standing::add(&mut policy, &rules, &[root, self.session.id.clone()], &self.home);
         policy.followed.extend(skill.iter().filter(|skill| skill.narrows()).map(Followed::of));
         (self.policy, self.policy_of) = (policy, Basis { edition, mode, is_wary, skill });
+        self.note_policy();
         Ok(())
+    }
+
+    /// The policy as the journal keeps it.
+    pub(super) fn policy_note(&self) -> PolicyNote {
+        let started_with = self.world.policy(&self.kit.definition, self.mandate.as_deref()).mode;
+        let is_narrower = self.is_wary() && self.mode_now(started_with) == PermissionMode::Auto;
+        let wary = self.history.outside().filter(|_| is_narrower).map(str::to_owned);
+        written(&self.policy, wary)
+    }
+
+    /// Invariant: the last policy a run's journal tells is the one that calls are judged by.
+    fn note_policy(&mut self) {
+        let Some(run) = self.history.run() else { return };
+        let note = self.policy_note();
+        if run.policy.as_deref() != Some(&note) {
+            self.note(EventBody::PolicyChanged(note));
+        }
     }
 
     /// Whether what the model has read may speak through it.

@@ -1,17 +1,20 @@
 //! How far a run is: what its events amount to. Pure.
 
-use std::{collections::VecDeque, path::PathBuf};
+use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use rooftree_protocol::{
     Answer, CallId, Mandate, MessageId, Outcome, RunId, Timestamp, ToolCall, Usage,
-    event::{Denial, HookNote, ReplyRecord, RunMode, SkillNote, StopReason, ToolRecord},
+    event::{Denial, HookNote, PolicyNote, ReplyRecord, RunMode, SkillNote, StopReason, ToolRecord},
     tool_call::{FileAction, FileNote},
 };
+use rooftree_providers::ModelMessage;
 
 /// Steps that are remembered.
 const STEPS: usize = 50;
 /// Files looked at that are remembered.
 const EXPLORED: usize = 200;
+/// Bytes of diffs that are remembered.
+const DIFFS: usize = 32 * 1024;
 
 /// Something people were asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,14 +48,20 @@ pub struct RunView {
     pub mode: RunMode,
     /// What it is about, in short.
     pub title: String,
+    /// What may happen in it without asking, as the journal last told.
+    pub policy: Option<Box<PolicyNote>>,
     /// Replies so far.
     pub turns: u32,
     /// Calls that ended so far.
     pub calls: u32,
     /// What it cost so far.
     pub usage: Usage,
+    /// What it was asked for, in this run.
+    pub wishes: Vec<Arc<ModelMessage>>,
     /// Files it changed so far.
     pub files: Vec<FileNote>,
+    /// How it changed them, as unified diffs; the first ones if they are many.
+    pub diff: String,
     /// Files it looked at so far.
     pub explored: Vec<PathBuf>,
     /// Tools it used so far, in the order of first use.
@@ -99,10 +108,13 @@ impl RunView {
             started_at,
             mode,
             title: String::new(),
+            policy: None,
             turns: 0,
             calls: 0,
             usage: Usage::none(),
+            wishes: Vec::new(),
             files: Vec::new(),
+            diff: String::new(),
             explored: Vec::new(),
             tools: Vec::new(),
             steps: VecDeque::new(),
@@ -176,8 +188,21 @@ impl RunView {
         }
     }
 
+    fn note_diff(&mut self, diff: &str) {
+        let room = DIFFS.saturating_sub(self.diff.len());
+        if room == 0 {
+            return;
+        }
+        self.diff.push_str(diff.get(..diff.floor_char_boundary(room)).unwrap_or_default());
+        self.diff.push_str(if diff.len() > room { "\n[more was changed]" } else { "\n" });
+    }
+
     pub(super) fn note_result(&mut self, record: &ToolRecord) {
         self.calls += 1;
+        self.usage += record.usage.unwrap_or_else(Usage::none);
+        if let Some(diff) = &record.diff {
+            self.note_diff(diff);
+        }
         if record.outcome == Outcome::Denied {
             let reason = rooftree_protocol::message::text_of(&record.content);
             let (call, tool, title) = (record.call.clone(), record.tool.clone(), record.title.clone());

@@ -5,7 +5,7 @@
 use rooftree_protocol::{EventBody, Lane, Message, Origin, RunId, event::RunMode};
 use rooftree_store::{InboxItem, failpoint, looked_at};
 
-use super::{Agent, hook_points, journal::Commit, permission::written};
+use super::{Agent, hook_points, inspected::is_inspection, journal::Commit};
 use crate::{Error, inbox};
 
 /// Starts a run for the next message in the mail, or for what waits at the boundary.
@@ -38,7 +38,7 @@ async fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(),
         title: titled(&item.message),
         depth: agent.depth(),
         parent: agent.mandate.as_ref().map(|mandate| mandate.parent.clone()),
-        policy: Some(Box::new(written(&agent.policy))),
+        policy: Some(Box::new(agent.policy_note())),
     };
     let mut commit = Commit { run: Some(run.clone()), opens: Some(Some(run)), ..Commit::default() };
     commit.bodies.push(started);
@@ -55,9 +55,13 @@ async fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(),
     Ok(())
 }
 
-/// Whether the conversation has this already: a call has told how the task ended.
+/// Whether the conversation has this already, or will: a call has told how the task ended, or its
+/// answer belongs to a verdict.
 fn is_told(agent: &Agent, item: &InboxItem) -> bool {
-    let is_known = |task| agent.history.is_told(task) && !failpoint::is_without("told");
+    let is_known = |task| {
+        let is_known = agent.history.is_told(task) || is_inspection(agent, task);
+        is_known && !failpoint::is_without("told")
+    };
     matches!(&item.message.origin, Origin::Task { task, .. } if is_known(task))
 }
 

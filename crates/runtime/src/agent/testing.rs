@@ -100,5 +100,6 @@ pub(super) fn result(name: &str) -> Event {
         files: Vec::new(),
         diff: None,
         task: None,
+        usage: None,
     }))
 }

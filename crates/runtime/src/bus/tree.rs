@@ -10,7 +10,7 @@ use std::{
 };
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use rooftree_protocol::{Event, EventBody, ParentCall, RunId, SessionId, ToolKind, event::ToolRecord};
+use rooftree_protocol::{Event, EventBody, ParentCall, RunId, SessionId, ToolKind, event::TaskNote};
 use rooftree_store::{RunFilter, Store, TaskStatus};
 use tokio::sync::{broadcast, watch};
 
@@ -127,7 +127,13 @@ impl TreeSubscription {
             EventBody::ToolStarted { call, kind: ToolKind::Delegate, .. } => {
                 self.wanted.insert(RunId::akin_to(call.as_str()));
             }
-            EventBody::ToolCompleted(record) => self.note_result(record),
+            EventBody::ToolCompleted(record) => {
+                self.wanted.remove(&RunId::akin_to(record.call.as_str()));
+                self.note_task(record.task.as_ref());
+            }
+            EventBody::RunVerified(verdict) => {
+                verdict.reports.iter().for_each(|report| self.note_task(report.task.as_ref()));
+            }
             EventBody::RunStarted { .. } => {
                 if let Some(run) = &event.run {
                     self.wanted.remove(run);
@@ -137,9 +143,8 @@ impl TreeSubscription {
         }
     }
 
-    fn note_result(&mut self, record: &ToolRecord) {
-        self.wanted.remove(&RunId::akin_to(record.call.as_str()));
-        if let Some(note) = &record.task
+    fn note_task(&mut self, note: Option<&TaskNote>) {
+        if let Some(note) = note
             && !note.cached
             && !self.watched.contains(&note.session)
         {

@@ -48,7 +48,12 @@ pub(super) struct Drafts {
 }
 
 impl Drafts {
-    fn refused(complaints: Complaints<'_>) -> Self {
+    pub(super) fn add(&mut self, more: Self) {
+        self.drafts.extend(more.drafts);
+        self.diagnostics.extend(more.diagnostics);
+    }
+
+    pub(super) fn refused(complaints: Complaints<'_>) -> Self {
         Self { drafts: Vec::new(), diagnostics: complaints.list }
     }
 }
@@ -257,7 +262,7 @@ fn mapped(entry: &Entry, complaints: &mut Complaints<'_>) -> Option<(String, Vec
 }
 
 impl Draft {
-    fn bare(name: String, fields: Vec<Entry>, source: &Source, path: &Path, text: &str) -> Self {
+    pub(super) fn bare(name: String, fields: Vec<Entry>, source: &Source, path: &Path, text: &str) -> Self {
         Self {
             name,
             fields,

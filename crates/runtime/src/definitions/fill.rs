@@ -32,6 +32,8 @@ pub(super) fn fill(draft: &Draft, base: Option<&AgentDefinition>, knowledge: &Kn
     let mut definition = base.cloned().unwrap_or_default();
     definition.name.clone_from(&draft.name);
     definition.source = draft.source.clone();
+    // Who can be reached over HTTP says so itself.
+    definition.api_exposed = false;
     let complaints =
         Complaints { list: draft.complaints.clone(), ..Complaints::about(&draft.path, &draft.text) };
     let mut filling = Filling {
@@ -111,7 +113,7 @@ impl Filling<'_> {
             Field::MaxTurns => self.definition.max_turns = self.count(entry),
             Field::PermissionMode => self.permission_mode(entry),
             Field::Sandbox => self.sandbox(entry),
-            Field::Network => self.network(entry),
+            Field::Network => self.definition.network = self.network(entry),
             Field::Background => self.definition.background = self.flag(entry).unwrap_or_default(),
             Field::Isolation => self.definition.isolation = self.typed(entry).unwrap_or_default(),
             Field::Memory => self.definition.memory = self.typed(entry),
@@ -119,7 +121,7 @@ impl Filling<'_> {
             Field::UseAs => self.use_as(entry),
             Field::Hidden => self.definition.hidden = self.flag(entry).unwrap_or_default(),
             Field::Visible => self.definition.hidden = !self.flag(entry).unwrap_or(true),
-            Field::ApiExposed => self.api_exposed(entry),
+            Field::ApiExposed => self.definition.api_exposed = self.flag(entry).unwrap_or_default(),
             Field::Strict => self.definition.strict = self.flag(entry).unwrap_or_default(),
             Field::Color | Field::Icon => self.look(field, entry),
             Field::Limits => self.limits(entry),
@@ -177,13 +179,6 @@ impl Filling<'_> {
             let what =
                 self.placed("`exposure` has no effect: the agent has no Bash to use skills with".into());
             self.complaints.warning("W0126", self.exposure_at, what, "give it Bash, or leave exposure out");
-        }
-    }
-
-    fn api_exposed(&mut self, entry: &Entry) {
-        self.definition.api_exposed = self.flag(entry).unwrap_or_default();
-        if self.definition.api_exposed {
-            self.not_yet(entry);
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use rooftree_protocol::Level;
 
-use super::places::Places;
+use super::places::{INSTRUCTIONS, Places};
 
 /// How many files an import may lead through.
 const HOPS: usize = 4;
@@ -20,6 +20,8 @@ pub struct Instructions {
     pub text: String,
     /// The files that were read.
     pub files: Vec<PathBuf>,
+    /// Files that were to be imported and are not there.
+    pub missing: Vec<PathBuf>,
     /// What was left out because of the bound.
     pub cut: Option<String>,
 }
@@ -38,8 +40,7 @@ pub(super) fn read(places: &Places, most: usize) -> Instructions {
 
 /// The instruction files of a project, whether it is trusted or not.
 pub(super) fn present(places: &Places) -> Vec<PathBuf> {
-    let names = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
-    let all = places.project.iter().flat_map(|place| names.map(|name| place.join(name)));
+    let all = places.project.iter().flat_map(|place| INSTRUCTIONS.map(|name| place.join(name)));
     all.filter(|path| path.is_file()).collect()
 }
 
@@ -92,6 +93,13 @@ impl Reading {
         }
     }
 
+    fn imported(&mut self, path: &Path, hops: usize) -> Option<String> {
+        if !path.is_file() {
+            self.done.missing.push(path.to_owned());
+        }
+        self.expanded(path, hops)
+    }
+
     /// A file with what it imports by `@path` in place. None if it cannot be read or was read already.
     fn expanded(&mut self, path: &Path, hops: usize) -> Option<String> {
         let real = path.canonicalize().ok().filter(|path| path.is_file())?;
@@ -106,7 +114,7 @@ impl Reading {
         for line in text.lines() {
             fence ^= line.trim_start().starts_with("```");
             let imported = if fence || hops == 0 { None } else { import(line) };
-            let found = imported.and_then(|path| self.expanded(&directory.join(path), hops - 1));
+            let found = imported.and_then(|path| self.imported(&directory.join(path), hops - 1));
             expanded += found.as_deref().unwrap_or(line).trim_end();
             expanded.push('\n');
         }

@@ -53,7 +53,12 @@ pub struct Library {
 
 /// Looks again whether a project is trusted; by itself trust stays as it was.
 #[derive(Clone, Default)]
-pub struct Recheck(pub Option<Arc<dyn Fn() -> Trust + Send + Sync>>);
+pub struct Recheck {
+    /// Says whether it is.
+    pub ask: Option<Arc<dyn Fn() -> Trust + Send + Sync>>,
+    /// The files that the answer is kept in: it may have changed when one of them has.
+    pub files: Vec<PathBuf>,
+}
 
 impl std::fmt::Debug for Recheck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -68,23 +73,21 @@ impl Library {
         for directory in self.places.agents().iter().filter(|directory| self.places.may_use(directory.level))
         {
             for path in files(directory) {
-                add(&mut all, read_file(&path, directory.level, directory.dialect));
+                all.add(read_file(&path, directory.level, directory.dialect));
             }
         }
         for document in self.documents.iter().filter(|document| self.places.may_use(document.level)) {
-            add(&mut all, read_document(document));
+            all.add(read_document(document));
         }
         self.understood(all)
     }
 
-    /// Reads everything again after something changed: what was trusted may not be any more.
+    /// Reads everything again after something changed: what was trusted may not be any more, and what was
+    /// not may be.
     pub(super) fn load_again(&self) -> Loaded {
-        match &self.recheck.0 {
-            Some(recheck) if self.places.trust == Trust::Given => {
-                let places = self.places.clone().trusted(recheck());
-                Self { places, ..self.clone() }.load()
-            }
-            _ => self.load(),
+        match &self.recheck.ask {
+            Some(ask) => Self { places: self.places.clone().trusted(ask()), ..self.clone() }.load(),
+            None => self.load(),
         }
     }
 
@@ -96,7 +99,7 @@ impl Library {
             let directory =
                 Directory { path: path.clone(), level: Level::Project, dialect, holds: Holds::Both };
             let inside = if path.is_dir() { files(&directory) } else { vec![path.clone()] };
-            inside.iter().for_each(|file| add(&mut all, read_file(file, Level::Project, dialect)));
+            inside.iter().for_each(|file| all.add(read_file(file, Level::Project, dialect)));
         }
         self.understood(all)
     }
@@ -112,18 +115,17 @@ impl Library {
     /// Something that changes when any of the files does.
     pub(super) fn stamp(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        for directory in self.places.agents().iter().filter(|directory| self.places.may_use(directory.level))
-        {
-            for path in files(directory) {
-                let facts = fs::metadata(&path).ok();
-                let changed = facts.as_ref().and_then(|facts| facts.modified().ok());
-                (path, changed, facts.map(|facts| facts.len())).hash(&mut hasher);
-            }
+        // Whether they may be used can change, too.
+        let files = self.places.agents().into_iter().flat_map(|directory| files(&directory));
+        for path in files.chain(self.recheck.files.iter().cloned()) {
+            let facts = fs::metadata(&path).ok();
+            let changed = facts.as_ref().and_then(|facts| facts.modified().ok());
+            (path, changed, facts.map(|facts| facts.len())).hash(&mut hasher);
         }
         hasher.finish()
     }
 
-    fn understood(&self, all: Drafts) -> Loaded {
+    pub(super) fn understood(&self, all: Drafts) -> Loaded {
         let builtin: Vec<AgentDefinition> =
             builtin().iter().map(|definition| (**definition).clone()).collect();
         let mut loaded = resolve(&all.drafts, &builtin, &self.knowledge);
@@ -133,18 +135,13 @@ impl Library {
     }
 }
 
-fn add(all: &mut Drafts, more: Drafts) {
-    all.drafts.extend(more.drafts);
-    all.diagnostics.extend(more.diagnostics);
-}
-
 fn read_document(document: &Document) -> Drafts {
     let Document { path, text, syntax, level } = document;
     let source = Source { level: *level, dialect: Dialect::Assistant, path: Some(path.clone()) };
     draft::document(text, *syntax, path, &source)
 }
 
-fn read_file(path: &Path, level: Level, dialect: Dialect) -> Drafts {
+pub(super) fn read_file(path: &Path, level: Level, dialect: Dialect) -> Drafts {
     let text = match text_of(path) {
         Ok(text) => text,
         Err(diagnostics) => return Drafts { drafts: Vec::new(), diagnostics },

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rooftree_protocol::{Dialect, Level};
 
+use super::files::{entries, markdown_files};
+
 /// Whether what a project brings along may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
@@ -62,6 +64,10 @@ const AT_HOME: [(&str, Dialect, Holds); 3] = [
 /// Programs whose directories we read, the weakest first.
 const PROGRAMS: [&str; 4] = [".emdash", ".agents", ".claude", ".rooftree"];
 
+/// Files with instructions, by where they lie in each directory of a project.
+pub(super) const INSTRUCTIONS: [&str; 5] =
+    ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
+
 impl Places {
     /// Those around a directory: up to the root of its repository, or it alone if it is in none.
     pub fn around(cwd: &Path, user: Option<PathBuf>, home: Option<PathBuf>) -> Self {
@@ -119,6 +125,29 @@ impl Places {
             found.push((program.join(name), Level::Project));
         }
         found.retain(|(path, _)| path.is_dir());
+        found
+    }
+
+    /// Every file and directory that rules, skills, verifiers and instructions are in or would be in,
+    /// trusted or not. What would be in a directory that is not there needs no look of its own.
+    pub(super) fn surroundings(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut owner = |owner: &Path| {
+            if !owner.is_dir() {
+                return found.push(owner.to_owned());
+            }
+            found.push(owner.join("verifiers.json"));
+            let (rules, skills) = (owner.join("rules"), owner.join("skills"));
+            found.extend(markdown_files(&rules));
+            found.extend(entries(&skills).into_iter().map(|skill| skill.join("SKILL.md")));
+            found.extend([rules, skills]);
+        };
+        let bases = self.home.iter().chain(&self.project);
+        bases.flat_map(|base| PROGRAMS.map(|program| base.join(program))).for_each(|path| owner(&path));
+        self.user.iter().for_each(|user| owner(user));
+        found.extend(self.user.iter().map(|user| user.join("AGENTS.md")));
+        found.extend(self.home.iter().map(|home| home.join(".claude/CLAUDE.md")));
+        found.extend(self.project.iter().flat_map(|place| INSTRUCTIONS.map(|name| place.join(name))));
         found
     }
 

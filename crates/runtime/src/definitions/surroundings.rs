@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use rooftree_protocol::{AgentDefinition, Verifier};
 
 use super::{
+    Definitions,
     instructions::{self, Instructions},
     places::{Places, Trust},
     rules::{self, Rule},
@@ -12,8 +13,8 @@ use super::{
     verifiers,
 };
 
-/// All of it, read once. Plain data.
-#[derive(Clone, Debug, Default)]
+/// All of it, as it was when it was read. Plain data.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surroundings {
     /// Rules, the most general first.
     pub rules: Vec<Rule>,
@@ -25,6 +26,8 @@ pub struct Surroundings {
     pub verifiers: BTreeMap<String, Verifier>,
     /// What people should know about all this.
     pub remarks: Vec<String>,
+    /// What of that was not so when the program started.
+    pub news: Vec<String>,
 }
 
 impl Surroundings {
@@ -38,7 +41,7 @@ impl Surroundings {
         remarks.extend(
             cut.map(|cut| format!("instructions are longer than {instruction_bytes} bytes; left out: {cut}")),
         );
-        Self { rules: rules::read(places), skills, instructions, verifiers, remarks }
+        Self { rules: rules::read(places), skills, instructions, verifiers, remarks, news: Vec::new() }
     }
 
     /// What a project brings that is not used because nobody trusts it.
@@ -57,8 +60,30 @@ impl Surroundings {
         found
     }
 
+    /// What checks the work of a definition, and the names that mean nothing. A name is that of a
+    /// verifier, or of an agent, which may be written `agent:NAME`.
+    pub fn checking(
+        &self,
+        definition: &AgentDefinition,
+        definitions: &Definitions,
+    ) -> (Vec<(String, Verifier)>, Vec<String>) {
+        let (mut found, mut unknown) = (Vec::<(String, Verifier)>::new(), Vec::new());
+        for name in &definition.verifiers {
+            if found.iter().any(|(known, _)| known == name) {
+                continue;
+            }
+            let agent = name.strip_prefix("agent:").map_or(name.as_str(), str::trim);
+            let known = self.verifiers.get(name).cloned();
+            match known.or_else(|| definitions.has(agent).then(|| verifiers::agent(agent))) {
+                Some(verifier) => found.push((name.clone(), verifier)),
+                None => unknown.push(name.clone()),
+            }
+        }
+        (found, unknown)
+    }
+
     /// What a definition names that is not there.
-    pub fn missing(&self, definition: &AgentDefinition) -> Vec<String> {
+    pub fn missing(&self, definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> {
         let is_rule = |name: &str| self.rules.iter().any(|rule| rule.name.eq_ignore_ascii_case(name));
         let is_skill = |name: &str| self.skill(name).is_some();
         let lacking = |kind: &str, names: &[String], is_known: &dyn Fn(&str) -> bool| {
@@ -67,7 +92,14 @@ impl Surroundings {
         };
         let mut missing = lacking("rule", definition.rules.as_deref().unwrap_or_default(), &is_rule);
         missing.extend(lacking("skill", &definition.preloaded_skills, &is_skill));
-        missing.extend(lacking("verifier", &definition.verifiers, &|name| self.verifiers.contains_key(name)));
+        let (found, unknown) = self.checking(definition, definitions);
+        missing.extend(lacking("verifier", &unknown, &|_| false));
+        missing.extend(found.iter().filter_map(|(name, verifier)| match verifier {
+            Verifier::Agent { agent, .. } if !definitions.has(agent) => {
+                Some(format!("verifier `{name}` asks agent `{agent}`, which is not there"))
+            }
+            _ => None,
+        }));
         missing
     }
 

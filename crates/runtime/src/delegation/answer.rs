@@ -77,7 +77,7 @@ impl Failure {
 pub(super) fn started(request: &Request, asked: &Asked) -> ToolOutput {
     let Asked { task, session, agent, .. } = asked;
     let words = match request.surface {
-        Surface::Task => format!(
+        Surface::Task | Surface::Verifier => format!(
             "Sub-agent '{agent}' started in background (task {task}). Continue with other work - you'll be notified \
              when it completes."
         ),
@@ -109,6 +109,16 @@ pub(super) fn detached(request: &Request, asked: &Asked, seconds: u64) -> ToolOu
     ToolOutput { task: Some(asked.note()), ..ToolOutput::done(words) }
 }
 
+/// It took longer than anybody wanted to wait, and nobody needs its answer any more.
+pub(super) fn stopped(asked: &Asked, end: Option<&RunEnd>, seconds: u64) -> ToolOutput {
+    let words =
+        format!("[ERROR: sub-agent '{}' gave no answer within {seconds} s and was stopped.]", asked.agent);
+    match end {
+        Some(end) => output(asked.note(), end, words),
+        None => ToolOutput { task: Some(asked.note()), ..ToolOutput::failed(ErrorCode::ToolFailed, words) },
+    }
+}
+
 /// Whoever asked was stopped, and so was the one that was asked.
 pub(super) fn cancelled(asked: &Asked) -> ToolOutput {
     let words = format!("[cancelled by parent] sub-agent '{}' was stopped.", asked.agent);
@@ -119,6 +129,7 @@ pub(super) fn cancelled(asked: &Asked) -> ToolOutput {
 pub(super) fn ended(request: &Request, asked: &Asked, end: &RunEnd) -> ToolOutput {
     let words = match request.surface {
         Surface::AgentsMessage => spelled(response(asked, end)),
+        Surface::Verifier => task::answer(&asked.agent, &asked.task, end, usize::MAX),
         _ => told(&asked.note(), end),
     };
     output(asked.note(), end, words)

@@ -5,12 +5,17 @@ use rooftree_tools::toolset::is_named;
 
 use super::{
     answer::Failure,
-    request::{Request, Strategy},
+    request::{Request, Strategy, Surface},
 };
 use crate::{caller::Caller, replies::Full};
 
 /// Whether this agent may ask that one at all.
 pub(super) fn check(caller: &Caller, definition: &AgentDefinition, request: &Request) -> Result<(), Failure> {
+    // Whom a definition names to check its work is asked by no model, and is not checked in turn: it is
+    // neither a level that could go on nor a choice that could be wrong.
+    if request.surface == Surface::Verifier && definition.use_as != UseAs::Primary {
+        return Ok(());
+    }
     if caller.depth() >= caller.kit.limits.depth {
         return Err(Failure::TooDeep(caller.kit.limits.depth));
     }

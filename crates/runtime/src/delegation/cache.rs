@@ -46,14 +46,15 @@ impl Question {
         let request = asking.request;
         let is_plain = request.strategy == Strategy::New
             && !request.background
-            && request.surface != Surface::AgentsMessage
+            && !matches!(request.surface, Surface::AgentsMessage | Surface::Verifier)
             && mandate.mode != RunMode::Fork;
         let only_looks = mandate.tools.iter().all(|tool| LOOKING.contains(&tool.as_str()));
         if !is_plain || !only_looks || mandate.tools.is_empty() {
             return None;
         }
         let kit = caller.world.kit(&asking.definition.name, Some(mandate)).ok()?;
-        let system = crate::agent::prompt::system(&caller.world, &kit, &caller.session.cwd);
+        let system =
+            crate::agent::prompt::system(&caller.world, &kit, &caller.surroundings, &caller.session.cwd);
         let Mandate { model, tools, permission_mode, allow, ask, deny, skills, max_turns, .. } = mandate;
         let text = format!(
             "{system}\0{}\0{model:?}\0{tools:?}\0{permission_mode:?}\0{allow:?}\0{ask:?}\0{deny:?}\0{skills:?}\0{max_turns:?}",

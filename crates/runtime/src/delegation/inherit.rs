@@ -10,7 +10,7 @@ use super::{
     rights::{at_most, is_trusted_peer},
     target::Target,
 };
-use crate::caller::Caller;
+use crate::{caller::Caller, definitions::READ_ONLY, remote};
 
 /// What one delegation is about.
 pub(super) struct Asking<'a> {
@@ -25,13 +25,19 @@ pub(super) struct Asking<'a> {
 pub(super) fn mandate(caller: &Caller, asking: &Asking<'_>) -> Result<Mandate, Failure> {
     let &Asking { definition, request, target, call, mode } = asking;
     let own_rights = request.surface == Surface::AgentsMessage && is_trusted_peer(caller, definition);
+    let mut most = at_most(caller, definition, call, own_rights);
+    // Whoever checks work only looks, unless its definition says what else it needs.
+    if request.surface == Surface::Verifier && definition.tools.allow.is_none() {
+        let brought = remote::brought(definition, &caller.kit.definition);
+        most.tools.retain(|name| READ_ONLY.contains(&name.as_str()) || brought.contains(name));
+    }
     Ok(Mandate {
         title: request.title(),
         mode,
         model: model(caller, definition, request, target)?,
         max_turns: request.max_turns,
         thoroughness: request.thoroughness,
-        ..at_most(caller, definition, call, own_rights)
+        ..most
     })
 }
 

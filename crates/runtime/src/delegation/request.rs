@@ -5,6 +5,8 @@ use rooftree_tools::arguments::{self, Argument, Kind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::caller::VERIFYING;
+
 /// The arguments of Task, and those of its other names.
 pub(super) const ARGUMENTS: [Argument; 14] = [
     Argument::new("description", Kind::Text, "The task in three to five words.").also(&["name"]),
@@ -84,6 +86,8 @@ pub(super) enum Surface {
     AgentsMessage,
     /// `start_background_agent`.
     StartBackgroundAgent,
+    /// No tool of a model: the runtime has work checked.
+    Verifier,
 }
 
 impl Request {
@@ -147,6 +151,9 @@ impl Request {
 
 impl Surface {
     fn of(called_as: &str) -> Self {
+        if called_as == VERIFYING {
+            return Self::Verifier;
+        }
         match called_as.to_lowercase().as_str() {
             "invokeagent" | "invoke_agent" | "spawnagent" => Self::InvokeAgent,
             "agents_message" => Self::AgentsMessage,
@@ -161,7 +168,7 @@ fn with_default_agent(called_as: &str, surface: Surface, input: Value) -> Value 
     let default = match surface {
         Surface::InvokeAgent | Surface::StartBackgroundAgent => "task",
         Surface::Task if called_as == "task" => "explore",
-        Surface::Task | Surface::AgentsMessage => return input,
+        Surface::Task | Surface::AgentsMessage | Surface::Verifier => return input,
     };
     let mut input = match input {
         Value::Object(input) => input,
@@ -178,6 +185,10 @@ fn with_default_agent(called_as: &str, surface: Surface, input: Value) -> Value 
 fn strategy(surface: Surface, agent: &str, session: Option<String>, resume: Option<String>) -> Strategy {
     if let Some(session) = resume {
         return Strategy::Named(session);
+    }
+    if surface == Surface::Verifier {
+        // Whoever checks comes with fresh eyes.
+        return Strategy::New;
     }
     if agent.eq_ignore_ascii_case("fork") {
         return Strategy::Fork;

@@ -1,7 +1,11 @@
 //! What one agent may have another do: computed by narrowing and by nothing else.
 
 use rooftree_protocol::{AgentDefinition, CallId, Confinement, Level, Mandate, ParentCall, event::RunMode};
-use rooftree_tools::{Followed, Policy, Toolset, mcp::PREFIX, toolset::is_listed};
+use rooftree_tools::{
+    Followed, Policy, Toolset,
+    mcp::{PREFIX, RESOURCE_TOOLS},
+    toolset::is_listed,
+};
 
 use crate::{caller::Caller, kit::asks_for, remote};
 
@@ -66,7 +70,10 @@ fn rules(policy: &Policy, which: impl Fn(&Policy) -> &Vec<rooftree_tools::Rule>)
 /// Invariant: without rights of its own, an agent has no tool that the one who asks lacks.
 fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec<String> {
     let held = caller.kit.toolset.names();
-    let remote = caller.kit.toolset.iter().filter(|tool| tool.spec().name.starts_with(PREFIX));
+    let remote = caller.kit.toolset.iter().filter(|tool| {
+        let name = tool.spec().name.as_str();
+        name.starts_with(PREFIX) || RESOURCE_TOOLS.contains(&name)
+    });
     let all = Toolset::new(caller.world.options.tools.iter().chain(remote).cloned());
     let defined = all.scoped(&definition.tools).capable(&definition.capabilities);
     // Its memory is its own: nobody above has it, and nobody above lacks it.

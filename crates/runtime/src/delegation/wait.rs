@@ -16,12 +16,24 @@ const GRACE: Duration = Duration::from_secs(4);
 pub(super) struct Waiting<'a> {
     pub(super) asked: &'a Asked,
     pub(super) told: Told,
+    pub(super) late: Late,
+}
+
+/// What becomes of a run that takes longer than anybody wants to wait.
+#[derive(Clone, Copy)]
+pub(super) enum Late {
+    /// It goes on in background.
+    Detach,
+    /// It is stopped: nobody needs its answer any more.
+    Stop,
 }
 
 /// How the wait ended.
 pub(super) enum Waited {
     Ended(Arc<RunEnd>),
     Detached,
+    /// It took too long and was stopped, with what it had if it stopped in time.
+    Stopped(Option<Arc<RunEnd>>),
     Cancelled,
 }
 
@@ -45,8 +57,14 @@ impl Waiting<'_> {
             tokio::select! {
                 biased;
                 Ok(end) = &mut self.told => return Waited::Ended(end),
-                () = cancel.cancelled() => return self.stop(world).await,
-                () = &mut over => return Waited::Detached,
+                () = cancel.cancelled() => {
+                    self.stop(world).await;
+                    return Waited::Cancelled;
+                }
+                () = &mut over => return match self.late {
+                    Late::Detach => Waited::Detached,
+                    Late::Stop => Waited::Stopped(self.stop(world).await),
+                },
                 // Another process may have ended it.
                 _ = changes.changed() => if let Some(end) = look(world, &self.asked.task).await {
                     return Waited::Ended(end);
@@ -56,12 +74,12 @@ impl Waiting<'_> {
     }
 
     /// Stops the run, unless the runtime itself stops: then it goes on at the next start.
-    async fn stop(self, world: &World) -> Waited {
-        if !world.closing.is_cancelled() {
-            let _ = world.errands.send(Errand::Cancel(self.asked.session.clone(), self.asked.task.clone()));
-            let _ = tokio::time::timeout(GRACE, self.told).await;
+    async fn stop(self, world: &World) -> Option<Arc<RunEnd>> {
+        if world.closing.is_cancelled() {
+            return None;
         }
-        Waited::Cancelled
+        let _ = world.errands.send(Errand::Cancel(self.asked.session.clone(), self.asked.task.clone()));
+        tokio::time::timeout(GRACE, self.told).await.ok()?.ok()
     }
 }
 

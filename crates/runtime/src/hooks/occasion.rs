@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rooftree_protocol::{Effect, MessageId, PermissionMode, RunId, SessionId};
-use rooftree_tools::{Judged, Policy, Rule, Verdict};
+use rooftree_tools::{Judged, Policy, Rule, Tool, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::Point;
@@ -79,6 +79,19 @@ impl Occasion {
     pub fn about(mut self, call: Use) -> Self {
         self.call = Some(call);
         self
+    }
+
+    /// The same, about a call of this tool, under all names the tool and the call have.
+    pub fn calling(mut self, tool: &dyn Tool, input: &Value) -> Self {
+        let (name, ruled_as) = (tool.spec().name.clone(), tool.ruled_as(input));
+        let aliases = tool.aliases().iter().map(|alias| (*alias).to_owned());
+        self.names = std::iter::once(name.clone()).chain(aliases).collect();
+        if ruled_as != name {
+            self.names.push(ruled_as.clone());
+        }
+        self.details.insert("tool_name".into(), json!(name));
+        self.details.insert("tool_input".into(), input.clone());
+        self.about(Use { tool: ruled_as, subject: tool.subject(input), effect: tool.effect(input) })
     }
 
     /// What a program reads from its standard input. There is no transcript file, so none is named.

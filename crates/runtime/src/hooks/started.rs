@@ -30,9 +30,8 @@ pub(super) async fn started(
 
 /// The sandbox of the session, in which the whole project can be read.
 fn sandbox(occasion: &Occasion, ground: &Ground) -> Result<Option<Sandbox>, Failure> {
-    let Some(mut sandbox) = ground.confining.sandbox(&occasion.session, &occasion.cwd) else {
-        return Ok(None);
-    };
+    let confined = ground.confining.sandbox(&occasion.session, &occasion.cwd);
+    let Some(mut sandbox) = confined.map(|confined| confined.sandbox) else { return Ok(None) };
     sandbox.readable.push(ground.root(occasion));
     if let Network::Hosts(hosts) = &ground.confining.confinement.network {
         let proxy = Proxy::new(hosts, Guard::new(&ground.web), Refused::default());

@@ -116,25 +116,22 @@ async fn discard_worktree(workspace: &Workspace, force: bool) -> Result<Option<S
             .fix("stop the child first"));
     }
     rename(&aside, &removed(workspace)).await?;
-    release(workspace, &repository, !is_free).await
+    release(workspace, !is_free).await
 }
 
 /// Lets git forget a worktree whose directory is gone; the branch goes too, unless it is to stay.
-async fn release(
-    workspace: &Workspace,
-    repository: &Repository,
-    is_branch_kept: bool,
-) -> Result<Option<String>, Problem> {
+async fn release(workspace: &Workspace, is_branch_kept: bool) -> Result<Option<String>, Problem> {
     let (_, branch) = worktree::marks(workspace)?;
-    let common = repository.common.as_path();
+    let origin = workspace.origin.as_path();
     remove(removed(workspace)).await?;
     // It may be forgotten already; then there is nothing to do.
-    Git::at(common).args(["worktree", "remove"]).arg(&workspace.root).answer().await?;
+    let forget = Git::at(origin).args(["worktree", "remove"]).arg(&workspace.root);
+    forget.removing_worktree().answer().await?;
     let mut kept = Some(branch.to_owned());
     if !is_branch_kept {
-        Git::at(common).args(["update-ref", "-d", &three_way::before(branch)]).answer().await?;
+        Git::at(origin).args(["update-ref", "-d", &three_way::before(branch)]).answer().await?;
         // Git refuses if someone has checked it out elsewhere; then it stays.
-        let deleted = Git::at(common).args(["branch", "--quiet", "-D", branch]).answer().await?;
+        let deleted = Git::at(origin).args(["branch", "--quiet", "-D", branch]).answer().await?;
         kept = kept.filter(|_| deleted.code != Some(0) && !deleted.errors.contains("not found"));
     }
     Record::remove(&workspace.root).await;
@@ -154,7 +151,7 @@ async fn forget(workspace: &Workspace, force: bool) -> Result<Option<String>, Pr
             holds_work(workspace, 0).cause(format!("its directory is gone, its commits are on {branch}"))
         );
     }
-    release(workspace, &repository, !is_free).await
+    release(workspace, !is_free).await
 }
 
 /// A copy that was never handed out: nobody has worked in it.
@@ -165,12 +162,12 @@ async fn unmake(workspace: &Workspace) -> Result<(), Problem> {
     let repository = Repository::of(&workspace.origin).await?;
     let _turn = Turn::at(&repository.workshop()).await?;
     // Git locks a worktree while it makes it.
-    let unlock = Git::at(&repository.common).args(["worktree", "unlock"]).arg(&workspace.root);
+    let unlock = Git::at(&repository.top).args(["worktree", "unlock"]).arg(&workspace.root);
     unlock.answer().await?;
     remove(workspace.root.clone()).await?;
     let is_moved = Tip::of(&repository.top, worktree::marks(workspace)?.1).await?;
     let is_moved = is_moved.is_some_and(|tip| Some(&tip.commit) != workspace.base.as_ref());
-    release(workspace, &repository, is_moved).await.map(|_| ())
+    release(workspace, is_moved).await.map(|_| ())
 }
 
 async fn discard_copy(workspace: &Workspace, force: bool) -> Result<Option<String>, Problem> {

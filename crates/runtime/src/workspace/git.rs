@@ -1,4 +1,8 @@
-//! Runs git as a program: no shell, no hooks, no prompts, none of the caller's `GIT_*` variables.
+//! Runs git as a program: no shell, no hooks, no prompts, none of the caller's `GIT_*` variables, and
+//! confined wherever that works.
+
+mod settings;
+mod walls;
 
 use std::{
     ffi::{OsStr, OsString},
@@ -7,10 +11,12 @@ use std::{
     time::Duration,
 };
 
-use rooftree_process::{Ending, Environment, Input, Spawn, spawn_streamed};
+use rooftree_process::{Ending, Environment, Error, Input, Sandbox, Spawn, spawn_streamed};
 use rooftree_protocol::Problem;
 
 use super::failure;
+use settings::Settings;
+use walls::Needs;
 
 /// How often a command is tried that finds another git at work.
 const ATTEMPTS: u32 = 40;
@@ -50,6 +56,9 @@ pub(super) struct Git {
     arguments: Vec<OsString>,
     index: Option<PathBuf>,
     input: Input,
+    needs: Needs,
+    /// Whether it only reads names and settings.
+    is_look: bool,
 }
 
 /// What git answered.
@@ -63,7 +72,36 @@ pub(super) struct Answer {
 impl Git {
     /// A command that runs in this directory.
     pub fn at(directory: &Path) -> Self {
-        Self { directory: directory.to_owned(), arguments: Vec::new(), index: None, input: Input::Nothing }
+        Self {
+            directory: directory.to_owned(),
+            arguments: Vec::new(),
+            index: None,
+            input: Input::Nothing,
+            needs: Needs::default(),
+            is_look: false,
+        }
+    }
+
+    /// `git rev-parse`: it reads names, no objects and no files, and runs nothing whatever settings say.
+    pub fn rev_parse(directory: &Path) -> Self {
+        Self { is_look: true, ..Self::at(directory).arg("rev-parse") }
+    }
+
+    /// `git config`, to ask: it reads settings and runs nothing whatever they say.
+    pub fn config(directory: &Path) -> Self {
+        Self { is_look: true, ..Self::at(directory).arg("config") }
+    }
+
+    /// Writes to this directory too.
+    pub fn touching(mut self, directory: &Path) -> Self {
+        self.needs.writable.push(directory.to_owned());
+        self
+    }
+
+    /// Takes away what the repository knows of a place to work.
+    pub fn removing_worktree(mut self) -> Self {
+        self.needs.removes_worktree = true;
+        self
     }
 
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
@@ -124,16 +162,36 @@ impl Git {
     /// Runs it once. An error means that there is no git.
     ///
     /// Invariant: it runs no program that the settings of the repository name. Those may be the work of a
-    /// command that an agent ran, and that was confined while this is not.
-    pub async fn start(self) -> Result<Answer, rooftree_process::Error> {
-        let naming = ["config", "--null", "--name-only", "--get-regexp", NAMING].map(OsString::from);
-        let named = run(&self.directory, naming.to_vec(), None, Input::Nothing).await?;
-        let named = String::from_utf8_lossy(&named.output).into_owned();
-        let emptied = named.split('\0').filter(|name| !name.is_empty()).map(|name| format!("{name}="));
-        let settings = SETTINGS.iter().map(|setting| (*setting).to_owned()).chain(emptied);
+    /// command that an agent ran. They are emptied; and since that command may change them meanwhile, git
+    /// is confined as it was, wherever anything can confine it.
+    pub async fn start(self) -> Result<Answer, Error> {
+        if self.is_look {
+            return run(self.spawn(&[], None)).await;
+        }
+        let asked = Self::at(&self.directory).args(settings::ASKED).spawn(&[], None);
+        let Settings { programs, files } =
+            Settings::of(&run(asked).await?.output, settings::home().as_deref());
+        let (directory, needs) = (self.directory.clone(), self.needs.clone());
+        let sandbox = tokio::task::spawn_blocking(move || walls::around(&directory, &needs, files)).await;
+        let sandbox = sandbox.map_err(|_| Error::Gone)?;
+        match run(self.clone().spawn(&programs, Some(sandbox))).await {
+            Err(Error::Unconfined { .. }) => run(self.spawn(&programs, None)).await,
+            ran => ran,
+        }
+    }
+
+    fn spawn(self, emptied: &[String], sandbox: Option<Sandbox>) -> Spawn {
+        let settings = SETTINGS.iter().map(|setting| (*setting).to_owned());
+        let settings = settings.chain(emptied.iter().map(|name| format!("{name}=")));
         let settings = settings.flat_map(|setting| ["-c".into(), OsString::from(setting)]);
-        let arguments = settings.chain(self.arguments).collect();
-        run(&self.directory, arguments, self.index.as_deref(), self.input).await
+        Spawn {
+            program: "git".into(),
+            args: settings.chain(self.arguments).collect(),
+            cwd: self.directory,
+            environment: environment(self.index.as_deref()),
+            input: self.input,
+            sandbox: sandbox.map(Into::into),
+        }
     }
 
     /// The command's first words, for messages.
@@ -143,23 +201,7 @@ impl Git {
     }
 }
 
-/// Settings that name programs which git runs for files and merges.
-const NAMING: &str = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$";
-
-async fn run(
-    directory: &Path,
-    arguments: Vec<OsString>,
-    index: Option<&Path>,
-    input: Input,
-) -> Result<Answer, rooftree_process::Error> {
-    let spawn = Spawn {
-        program: "git".into(),
-        args: arguments,
-        cwd: directory.to_owned(),
-        environment: environment(index),
-        input,
-        sandbox: None,
-    };
+async fn run(spawn: Spawn) -> Result<Answer, Error> {
     let mut program = spawn_streamed(spawn).await?;
     let mut output = Vec::new();
     while let Some(bytes) = program.read().await {
@@ -174,11 +216,11 @@ async fn run(
 }
 
 /// Whether the error says that the program is not there.
-pub(super) fn is_missing(error: &rooftree_process::Error) -> bool {
-    matches!(error, rooftree_process::Error::Start { source, .. } if source.kind() == io::ErrorKind::NotFound)
+pub(super) fn is_missing(error: &Error) -> bool {
+    matches!(error, Error::Start { source, .. } if source.kind() == io::ErrorKind::NotFound)
 }
 
-pub(super) fn not_started(error: rooftree_process::Error) -> Problem {
+pub(super) fn not_started(error: Error) -> Problem {
     failure::failed("start git").cause(error.to_string()).fix("install git, or see that it is on the PATH")
 }
 

@@ -31,7 +31,7 @@ impl Repository {
     pub async fn around(directory: &Path) -> Result<Option<Self>, Problem> {
         // The common directory may contain line ends, so it stands between lines of known number.
         let asked = ["--is-inside-work-tree", "--show-cdup", "--git-common-dir", "HEAD"];
-        let command = Git::at(directory).args(["rev-parse", "--path-format=absolute"]).args(asked);
+        let command = Git::rev_parse(directory).arg("--path-format=absolute").args(asked);
         let answer = match command.start().await {
             Ok(answer) => answer,
             Err(error) if git::is_missing(&error) => return Ok(None),
@@ -87,28 +87,6 @@ fn is_object(text: &str) -> bool {
     text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Where the git directory of a working tree is: inside it, or where a file there says.
-pub(super) fn git_directory(top: &Path) -> Option<PathBuf> {
-    let inside = top.join(".git");
-    if inside.is_dir() {
-        return Some(inside);
-    }
-    let said = std::fs::read(&inside).ok()?;
-    let path = said.strip_prefix(b"gitdir: ")?;
-    let path = path.strip_suffix(b"\n").unwrap_or(path);
-    Some(top.join(OsStr::from_bytes(path)))
-}
-
-/// What all working trees of a repository have in common, found without asking git.
-pub(super) fn common_directory(top: &Path) -> Option<PathBuf> {
-    let own = git_directory(top)?;
-    let common = match std::fs::read(own.join("commondir")) {
-        Ok(said) => own.join(OsStr::from_bytes(said.strip_suffix(b"\n").unwrap_or(&said))),
-        Err(_) => own,
-    };
-    common.canonicalize().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +101,44 @@ mod tests {
             (Path::new("/a\nb"), Path::new("/a\nb/.git"))
         );
         assert_eq!(found.head.as_deref(), Some(head));
+    }
+
+    /// These are not confined.
+    #[tokio::test]
+    async fn asking_for_names_and_settings_runs_nothing_whatever_the_settings_say() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let git = |arguments: &[&str]| {
+            std::process::Command::new("git").args(arguments).current_dir(&top).output().unwrap()
+        };
+        assert!(git(&["init", "--quiet"]).status.success());
+        std::fs::write(top.join("a"), "x").unwrap();
+        let ran = top.join("ran");
+        let program = format!("touch '{}'; false", ran.display());
+        for name in [
+            "core.fsmonitor",
+            "core.pager",
+            "pager.config",
+            "pager.rev-parse",
+            "core.sshCommand",
+            "core.editor",
+            "diff.external",
+            "filter.x.clean",
+            "filter.x.process",
+            "alias.rev-parse",
+            "alias.config",
+            "core.alternateRefsCommand",
+            "credential.helper",
+        ] {
+            assert!(git(&["config", name, &program]).status.success(), "{name}");
+        }
+        std::fs::write(top.join(".gitattributes"), "* filter=x diff=x\n").unwrap();
+        Repository::around(&top).await.unwrap().unwrap();
+        let asked = Git::config(&top).args(["--list"]).answer().await.unwrap();
+        assert_eq!(asked.code, Some(0));
+        assert!(!ran.exists(), "it ran something");
+        git(&["status"]);
+        assert!(ran.exists(), "another command does");
     }
 
     #[test]

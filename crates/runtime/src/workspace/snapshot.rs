@@ -10,7 +10,7 @@ use rooftree_protocol::Problem;
 use super::{
     blocking, failure,
     git::Git,
-    repository::git_directory,
+    layout::git_directory,
     scratch::Scratch,
     submodule::{self, Look},
 };

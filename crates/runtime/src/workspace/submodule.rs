@@ -68,7 +68,7 @@ pub(super) async fn mark(top: &Path, index: &Path, inner: &[Inner], look: Look) 
 /// In a sparse checkout git unmarks what it finds on the disk, so it cannot be made to look away.
 pub(super) async fn check_not_sparse(top: &Path, inner: &[Inner]) -> Result<(), Problem> {
     let Some(first) = inner.iter().find(|inner| inner.is_repository) else { return Ok(()) };
-    let asked = Git::at(top).args(["config", "--type=bool", "core.sparseCheckout"]).answer().await?;
+    let asked = Git::config(top).args(["--type=bool", "core.sparseCheckout"]).answer().await?;
     if asked.output != b"true\n" {
         return Ok(());
     }

@@ -58,8 +58,11 @@ fn planned(repository: &Repository, cwd: &Path, root: &Path, base: &str) -> Work
 /// Makes the worktree; says whether its name was free.
 async fn add(repository: &Repository, workspace: &Workspace) -> Result<bool, Problem> {
     let (base, branch) = marks(workspace)?;
+    // Made before, so that git can be given this directory to write to and not what is beside it.
+    let root = workspace.root.clone();
+    blocking::run(move || fs::create_dir(&root).map_err(failure::at("create", &root))).await?;
     let command = Git::at(&repository.top).args(["worktree", "add", "--quiet", "--no-track", "-b", branch]);
-    let answer = command.arg(&workspace.root).arg(base).answer().await?;
+    let answer = command.arg(&workspace.root).arg(base).touching(&workspace.root).answer().await?;
     if answer.code == Some(0) {
         let cwd = workspace.cwd.clone();
         // A directory that git does not know of, such as an ignored one, is not there yet.
@@ -67,6 +70,9 @@ async fn add(repository: &Repository, workspace: &Workspace) -> Result<bool, Pro
         Record::note_ready(&workspace.root).await?;
         return Ok(true);
     }
+    let root = workspace.root.clone();
+    // Only if nothing is in it.
+    let _ = blocking::run(move || fs::remove_dir(&root).map_err(failure::at("remove", &root))).await;
     Record::remove(&workspace.root).await;
     if answer.errors.contains("already exists") {
         return Ok(false);

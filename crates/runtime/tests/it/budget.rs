@@ -18,7 +18,7 @@ use serde_json::json;
 
 /// Dollars per million tokens.
 fn price(input: f64, output: f64) -> Option<Price> {
-    Some(Price { input, output, cache_read: None, cache_write: None, long: None })
+    Some(Price { input, output, cache_read: None, cache_write: None, long: None, search: None })
 }
 
 /// Answers everything, and leaves it to others to say what that costs.

@@ -3,5 +3,7 @@
 mod complaints;
 mod dialects;
 mod folder;
+mod imports;
 mod precedence;
 mod prompts;
+mod reloading;

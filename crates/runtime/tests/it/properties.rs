@@ -88,6 +88,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
                 files: vec![],
                 diff: None,
                 task: None,
+                usage: None,
             })
         }),
         Just(EventBody::RunStarted {

@@ -7,7 +7,7 @@ use rooftree_protocol::{
     event::{ClearReason, Compaction, Shrinking},
 };
 use rooftree_providers::scripted::{Entry, call, say};
-use rooftree_runtime::{History, Surroundings, definitions::Skill, skill_tools};
+use rooftree_runtime::{History, Lookout, Surroundings, definitions::Skill, skill_tools};
 use rooftree_testkit::{House, Plan, Probe};
 use rooftree_tools::{Followed, Judged, Layer, Policy, Toolset, Verdict, toolset::Found};
 use serde_json::{Value, json};
@@ -27,14 +27,14 @@ fn skill(name: &str, allow: Option<&[&str]>, deny: &[&str]) -> Skill {
 }
 
 /// Skills whose text is there.
-fn furnished(place: &std::path::Path, skills: Vec<Skill>) -> Arc<Surroundings> {
+fn furnished(place: &std::path::Path, skills: Vec<Skill>) -> Lookout {
     let skills = skills.into_iter().map(|skill| {
         let directory = place.join(&skill.name);
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("SKILL.md"), "---\ndescription: x\n---\nDo it on $1.").unwrap();
         Skill { directory, ..skill }
     });
-    Arc::new(Surroundings { skills: skills.collect(), ..Surroundings::default() })
+    Lookout::from(Surroundings { skills: skills.collect(), ..Surroundings::default() })
 }
 
 fn tools() -> Toolset {

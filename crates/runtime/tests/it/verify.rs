@@ -1,9 +1,12 @@
 //! Work that is checked when an agent says it is done.
 
+mod agents;
+
 use std::sync::Arc;
 
 use rooftree_protocol::{AgentDefinition, EventBody, RunStatus, Verifier};
 use rooftree_providers::scripted::{Entry, call, say};
+use rooftree_runtime::Surroundings;
 use rooftree_testkit::{House, Plan};
 use rooftree_tools::Processes;
 use serde_json::json;
@@ -12,7 +15,8 @@ fn house(entries: impl IntoIterator<Item = Entry>, verifier: Verifier) -> House 
     let tools = rooftree_tools::builtin(Arc::new(Processes::new(|| 1)));
     let lead = AgentDefinition { verifiers: vec!["check".into()], ..AgentDefinition::new("lead") };
     let mut plan = Plan::new(entries).tools(tools).agent(lead);
-    plan.verifiers.insert("check".into(), verifier);
+    plan.surroundings =
+        Surroundings { verifiers: [("check".to_owned(), verifier)].into(), ..Surroundings::default() }.into();
     plan.build()
 }
 

@@ -172,3 +172,36 @@ async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
     let agents: Vec<&str> = seen.iter().map(|event| event.agent.as_str()).collect();
     assert!(agents.contains(&"helper") && agents.contains(&"lead"), "{agents:?}");
 }
+
+#[tokio::test]
+async fn a_watcher_who_reads_on_in_the_journal_is_not_told_the_pieces_of_what_it_has_read() {
+    let house = plan([say("one two three").chunk(2), say("four five").chunk(2)]).build();
+    let session = house.post("go").await;
+    // On the bus from the beginning, and only now reading: the journal is ahead of what waits there.
+    let mut late = house.handle.subscribe(Filter { session: session.clone(), after: 0 });
+    house.finished(&session).await;
+    house.post_to(&session, "on").await;
+    house.finished_runs(&session, 2).await;
+    house.whisper(&session, "the end").await;
+    let mut replies: Vec<String> = Vec::new();
+    let mut pieces = String::new();
+    let search = async {
+        loop {
+            match &late.next().await.unwrap().body {
+                EventBody::MessageDelta { text } => pieces.push_str(text),
+                EventBody::MessageCompleted(reply) => {
+                    assert!(reply.text.starts_with(&pieces), "{pieces:?} before {:?}", reply.text);
+                    pieces.clear();
+                    replies.push(reply.text.clone());
+                }
+                EventBody::InboxQueued { lane: rooftree_protocol::Lane::Boundary, .. } => return,
+                _ => {}
+            }
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, search).await.is_ok(), "the last word never came");
+    assert_eq!(
+        (replies.as_slice(), pieces.as_str()),
+        (["one two three".into(), "four five".into()].as_slice(), "")
+    );
+}

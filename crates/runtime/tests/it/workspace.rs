@@ -2,6 +2,7 @@
 
 mod applying;
 mod clearing;
+mod confined_git;
 mod ground;
 mod inner_repositories;
 mod many_children;

@@ -1,23 +1,20 @@
 //! Takes the answers of external agents in. The token in the URL is all that lets them in.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{
     Json,
-    body::{Body, Bytes, to_bytes},
+    body::Body,
     extract::{Path, State},
-    http::{HeaderMap, StatusCode, header::CONTENT_LENGTH},
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
 use serde_json::json;
-use tokio::time::timeout;
 
-use super::House;
+use super::{House, body};
 
 /// Bytes of one callback.
 pub const BODY_BYTES: usize = 1024 * 1024;
-/// How long sending one may take.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A callback that has come in.
 #[derive(Clone, Debug)]
@@ -57,26 +54,12 @@ pub(crate) async fn take(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let body = match read(&headers, body).await {
+    let body = match body::read(&headers, body, BODY_BYTES).await {
         Ok(body) => Vec::from(body),
         Err(status) => return status.into_response(),
     };
     let message = headers.get("idempotency-key").and_then(|value| value.to_str().ok()).map(str::to_owned);
     answer((house.deliver)(Callback { token, message, body }))
-}
-
-/// A body within its bounds. One that says beforehand that it is too large is not read at all.
-async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, StatusCode> {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    if announced.is_some_and(|bytes: usize| bytes > BODY_BYTES) {
-        return Err(StatusCode::PAYLOAD_TOO_LARGE);
-    }
-    match timeout(PATIENCE, to_bytes(body, BODY_BYTES)).await {
-        Ok(Ok(body)) => Ok(body),
-        // A body that breaks off has nobody left to read the status.
-        Ok(Err(_)) => Err(StatusCode::PAYLOAD_TOO_LARGE),
-        Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
-    }
 }
 
 /// Says what became of it, and nothing of what it said.

@@ -7,6 +7,13 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod answers;
 mod callbacks;
+mod conversations;
+mod holding;
+mod leaving;
 mod listening;
+mod reached;
+mod refusals;
+mod responses;
 mod served;

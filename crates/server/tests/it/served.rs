@@ -24,7 +24,24 @@ pub struct Served {
 #[derive(Debug)]
 pub struct Said {
     pub status: u16,
+    head: String,
     pub body: String,
+}
+
+impl Said {
+    /// A header of the answer; empty if it has none of that name.
+    pub fn header(&self, name: &str) -> &str {
+        let lines = self.head.lines().filter_map(|line| line.split_once(':'));
+        lines
+            .filter(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.trim())
+            .next()
+            .unwrap_or("")
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
 }
 
 /// Options of a server that receives callbacks this way.
@@ -35,7 +52,11 @@ pub fn options(address: &str, token: Option<&str>, receipt: Receipt) -> (Options
         kept.lock().unwrap().push(callback);
         receipt
     });
-    (Options { address: address.parse().unwrap(), token: token.map(str::to_owned), deliver }, callbacks)
+    let hosts = vec!["roof.test".to_owned()];
+    (
+        Options { address: address.parse().unwrap(), token: token.map(str::to_owned), hosts, deliver },
+        callbacks,
+    )
 }
 
 impl Served {
@@ -53,17 +74,23 @@ impl Served {
 
     /// One request: its first line, further header lines, its body.
     pub async fn ask(&self, line: &str, headers: &[&str], body: &[u8]) -> Said {
-        let mut stream = self.open().await;
-        stream.write_all(head(line, headers, body.len()).as_bytes()).await.unwrap();
-        // A server that has said no may not read on.
-        let _ = stream.write_all(body).await;
-        hear(stream).await
+        hear(sent(self.address, line, headers, body).await).await
     }
+}
+
+/// A request on its way.
+pub async fn sent(address: SocketAddr, line: &str, headers: &[&str], body: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(head(line, headers, body.len()).as_bytes()).await.unwrap();
+    // A server that has said no may not read on.
+    let _ = stream.write_all(body).await;
+    stream
 }
 
 pub fn head(line: &str, headers: &[&str], length: usize) -> String {
     let more: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
-    format!("{line} HTTP/1.1\r\nhost: us\r\nconnection: close\r\ncontent-length: {length}\r\n{more}\r\n")
+    let host = if more.to_lowercase().contains("host:") { "" } else { "host: us\r\n" };
+    format!("{line} HTTP/1.1\r\n{host}connection: close\r\ncontent-length: {length}\r\n{more}\r\n")
 }
 
 pub async fn hear(mut stream: TcpStream) -> Said {
@@ -72,5 +99,6 @@ pub async fn hear(mut stream: TcpStream) -> Said {
     let _ = stream.read_to_end(&mut bytes).await;
     let text = String::from_utf8(bytes).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
-    Said { status: head.split(' ').nth(1).unwrap().parse().unwrap(), body: body.to_owned() }
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Said { status, head: head.to_owned(), body: body.to_owned() }
 }

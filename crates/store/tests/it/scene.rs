@@ -121,6 +121,7 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             files: Vec::new(),
             diff: None,
             task: None,
+            usage: None,
         }),
         EventBody::RunCompleted(RunEnd {
             status: RunStatus::Completed,

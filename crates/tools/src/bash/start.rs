@@ -2,12 +2,15 @@
 
 use std::io;
 
-use rooftree_process::{Environment, Error, Input, Process, Sandbox, Spawn, spawn};
+use rooftree_process::{
+    Environment, Error, Input, Process, Sandbox, Spawn, sandbox::Backend, spawn, standing::available,
+};
 use rooftree_protocol::{ErrorCode, Network, SandboxMode};
 
 use super::processes::Processes;
 use crate::{
     ToolContext, ToolOutput,
+    confining::Confined,
     proxy::{Proxy, Refused},
     web::guard::Guard,
 };
@@ -28,7 +31,12 @@ pub(super) async fn start(
     guard: &Guard,
 ) -> Result<Started, ToolOutput> {
     let confining = context.sandbox.as_ref();
-    let mut sandbox = confining.and_then(|confining| confining.sandbox(&context.session, &context.cwd));
+    let confined = confined(context).await?;
+    let unkept = match &confined {
+        Some(confined) => unkept(confined).await,
+        None => None,
+    };
+    let mut sandbox = confined.map(|confined| confined.sandbox);
     let refused = Refused::default();
     let network = confining.map(|confining| &confining.confinement.network);
     if let (Some(sandbox), Some(Network::Hosts(hosts))) = (&mut sandbox, network) {
@@ -49,7 +57,7 @@ pub(super) async fn start(
         sandbox: sandbox.map(Into::into),
     };
     match shell(&mut request).await {
-        Ok(process) => Ok(Started { process, remark: None, refused }),
+        Ok(process) => Ok(Started { process, remark: unkept, refused }),
         Err(Error::Unconfined { reason, .. }) if is_required(context) => Err(unstarted(&reason)),
         Err(Error::Unconfined { reason, .. }) => {
             let (process, remark) = looser(&mut request, &reason).await.map_err(failed)?;
@@ -57,6 +65,30 @@ pub(super) async fn start(
         }
         Err(error) => Err(failed(error)),
     }
+}
+
+/// The sandbox, if there is to be one. What it needs to know may have to be looked for on the disk.
+async fn confined(context: &ToolContext) -> Result<Option<Confined>, ToolOutput> {
+    let Some(confining) = context.sandbox.clone() else { return Ok(None) };
+    let (session, cwd) = (context.session.clone(), context.cwd.clone());
+    let made = tokio::task::spawn_blocking(move || confining.sandbox(&session, &cwd)).await;
+    made.map_err(|error| ToolOutput::failed(ErrorCode::Internal, format!("The sandbox broke: {error}.")))
+}
+
+/// What rules keep from being read and this command could read all the same, in words.
+async fn unkept(confined: &Confined) -> Option<String> {
+    let open = confined.sandbox.beyond_landlock();
+    if let (Ok(Backend::Landlock), Some(first)) = (available().await, open.first()) {
+        let more = if open.len() > 1 { format!(" and {} more", open.len() - 1) } else { String::new() };
+        return Some(format!(
+            "[rules deny reading {}{more}; that cannot be kept from commands here, it needs bubblewrap (bwrap)]",
+            first.display()
+        ));
+    }
+    confined.is_partial.then(|| {
+        "[there are too many files here to find all that rules deny reading: commands may reach some]"
+            .to_owned()
+    })
 }
 
 /// As confined as can be had: where hosts cannot be told apart, none is reached.

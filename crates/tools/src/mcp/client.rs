@@ -10,6 +10,7 @@ use rmcp::{
     model::{
         ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
         ElicitationCapability, FormElicitationCapability, Implementation, ProtocolVersion,
+        UrlElicitationCapability,
     },
     service::{InboundStreamOrigin, NotificationContext, RequestContext},
 };
@@ -60,8 +61,11 @@ impl ClientHandler for Client {
 
     fn get_info(&self) -> ClientConfig {
         let mut abilities = ClientCapabilities::default();
-        abilities.elicitation =
-            Some(ElicitationCapability::new().with_form(FormElicitationCapability::new()));
+        abilities.elicitation = Some(
+            ElicitationCapability::new()
+                .with_form(FormElicitationCapability::new())
+                .with_url(UrlElicitationCapability::new()),
+        );
         let own = Implementation::new("rooftree", env!("CARGO_PKG_VERSION"));
         // What the handshake of earlier revisions begins with; later ones have none.
         ClientConfig::new(abilities, own).with_protocol_version(ProtocolVersion::V_2025_11_25)

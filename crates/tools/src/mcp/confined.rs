@@ -23,12 +23,17 @@ pub(super) fn mode(confining: &Confining, server: &McpServer) -> SandboxMode {
     }
 }
 
+/// Whom a server's program can reach where it is confined.
+pub(super) fn network(server: &McpServer) -> Network {
+    server.network.clone().unwrap_or(Network::On)
+}
+
 /// The sandbox for a settled server's program; none if it is not to be confined.
 pub(super) fn sandbox(confining: &Confining, server: &McpServer) -> Option<Sandbox> {
     let cwd = server.cwd.as_deref()?;
     let confinement = Confinement {
         mode: mode(confining, server),
-        network: server.network.clone().unwrap_or(Network::On),
+        network: network(server),
         ..confining.confinement.clone()
     };
     let mut sandbox = Confining { confinement, ..confining.clone() }.around(cwd)?;
@@ -44,21 +49,38 @@ pub(super) fn sandbox(confining: &Confining, server: &McpServer) -> Option<Sandb
         let is_home = homes.iter().any(|home| home.starts_with(place));
         !is_home && !kept.iter().any(|kept| place.starts_with(kept))
     };
-    sandbox.readable.extend(started_from(server).into_iter().filter(is_shown));
+    let owned = server.writable.iter().map(|place| real(cwd.join(place)));
+    sandbox.writable.extend(owned.filter(is_shown));
+    // What lies in something it may change can be read already, and stays as it is.
+    let changed: Vec<PathBuf> = sandbox.writable.iter().cloned().map(real).collect();
+    let is_new = |place: &PathBuf| !changed.iter().any(|changed| place.starts_with(changed));
+    let named = started_from(server).into_iter().filter(is_shown).filter(is_new);
+    sandbox.readable.extend(named);
     Some(sandbox)
 }
 
-/// The directories of the files that its command line names, and of those they are links to.
+/// The directories that its command line names, and those of the files it names or that they are links to.
 ///
 /// Invariant: they are named as they really are. A link must not show what is hidden.
 fn started_from(server: &McpServer) -> Vec<PathBuf> {
     let words = server.command.iter().chain(&server.args).map(Path::new);
-    let files = words.filter(|word| word.is_absolute() && word.is_file());
+    let (files, rest): (Vec<&Path>, Vec<&Path>) =
+        words.filter(|word| word.is_absolute()).partition(|word| word.is_file());
+    let directories = rest.into_iter().filter(|word| word.is_dir()).map(|word| real(word.to_owned()));
+    let files = files.into_iter();
     let places = files.flat_map(|file| {
         let around = file.parent().map(|place| real(place.to_owned()));
         around.into_iter().chain(real(file.to_owned()).parent().map(Path::to_owned))
     });
-    places.collect()
+    places.map(installation).chain(directories).collect()
+}
+
+/// What a program needs that lies in this directory: all packages beside its own, its whole environment.
+fn installation(place: PathBuf) -> PathBuf {
+    let is_packages = |place: &&Path| place.file_name().is_some_and(|name| name == "node_modules");
+    let packages = place.ancestors().filter(is_packages).last();
+    let environment = || place.parent().filter(|above| above.join("pyvenv.cfg").is_file());
+    packages.or_else(environment).map_or_else(|| place.clone(), Path::to_owned)
 }
 
 fn real(path: PathBuf) -> PathBuf {
@@ -112,6 +134,20 @@ mod tests {
             server.args = files.map(|file| file.display().to_string()).to_vec();
         });
         let sandbox = sandbox(&confining, &server).unwrap();
+        for (within, whole) in [
+            ("a/node_modules/b/node_modules/c/dist", "a/node_modules"),
+            ("a/node_modules/.bin", "a/node_modules"),
+            ("a/src", "a/src"),
+        ] {
+            assert_eq!(installation(within.into()), Path::new(whole));
+        }
+        let inside = McpServer {
+            cwd: Some(place.path().to_owned()),
+            args: vec![place.path().join("elsewhere/main.js").display().to_string()],
+            ..server.clone()
+        };
+        let own = super::sandbox(&confining, &inside).unwrap();
+        assert!(!own.readable.contains(&real(place.path().join("elsewhere"))), "it may be changed");
         let shown = |name: &str| sandbox.readable.contains(&real(place.path().to_owned()).join(name));
         assert_eq!(["elsewhere", "own", "link"].map(shown), [true, false, false]);
     }

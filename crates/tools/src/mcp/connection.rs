@@ -1,5 +1,7 @@
 //! One live connection to a server: said hello, asked for its tools, called.
 
+mod reading;
+
 use std::{
     sync::{
         Arc,
@@ -12,7 +14,7 @@ use rmcp::{
     RoleClient,
     model::{
         CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientRequest,
-        PaginatedRequestParams, RequestId, ServerResult, SubscriptionFilter, Tool,
+        RequestId, ServerCapabilities, ServerNotification, ServerResult, SubscriptionFilter, Tool,
     },
     service::{
         ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RunningService, ServiceError,
@@ -26,6 +28,7 @@ use super::{
     Error,
     client::{Client, Shared},
     door::Door,
+    fetching::explained,
     frames::lines,
     hello::{newest, refusal},
     http::{self, Way},
@@ -36,6 +39,8 @@ use super::{
     untrusted::{COMPLAINT, cleaned},
 };
 use crate::ToolContext;
+
+pub(super) use reading::Readable;
 
 /// Tools of one server that are offered.
 pub(super) const MOST_TOOLS: usize = 512;
@@ -58,6 +63,8 @@ pub(super) struct Listed {
     pub(super) tools: Vec<Tool>,
     /// Whether there are more than anybody wants.
     pub(super) has_more: bool,
+    /// Whether there is something to be read besides.
+    pub(super) has_resources: bool,
 }
 
 /// What a server says about itself.
@@ -73,7 +80,8 @@ impl Connection {
     /// Opens it, in the newest manner the server knows.
     pub(super) async fn open(door: &Door<'_>) -> Result<Self, Error> {
         let opened = timeout(door.patience, Self::greet(door)).await;
-        opened.unwrap_or(Err(Error::NotReady(door.patience)))
+        let opened = opened.unwrap_or(Err(Error::NotReady(door.patience)));
+        opened.map_err(|error| explained(error, door.confining, door.server))
     }
 
     async fn greet(door: &Door<'_>) -> Result<Self, Error> {
@@ -117,19 +125,21 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Newer servers tell of new tools only those who ask to be told.
+    /// Newer servers tell of new tools, resources and prompts only those who ask to be told.
     fn listen(&self, crew: &TaskTracker) {
         let Some(info) = self.service.peer_info() else { return };
-        let tells = info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
-        if !tells || info.protocol_version.has_initialize() {
+        let Some(filter) = news_of(&info.capabilities).filter(|_| !info.protocol_version.has_initialize())
+        else {
             return;
-        }
+        };
         let (peer, shared) = (self.service.peer().clone(), self.shared.clone());
         crew.spawn(async move {
-            let filter = SubscriptionFilter::builder().tools_list_changed().build();
             let Ok(mut news) = peer.listen(filter).await else { return };
-            while let Ok(Some(_)) = news.next().await {
-                shared.changes.fetch_add(1, Ordering::Relaxed);
+            // Of resources and prompts nothing is kept that could be old.
+            while let Ok(Some(told)) = news.next().await {
+                if let ServerNotification::ToolListChangedNotification(_) = told {
+                    shared.changes.fetch_add(1, Ordering::Relaxed);
+                }
             }
         });
     }
@@ -142,6 +152,10 @@ impl Connection {
     /// Whether it has ever answered a call.
     pub(super) fn has_served(&self) -> bool {
         self.has_served.load(Ordering::Relaxed)
+    }
+
+    fn note_service(&self) {
+        self.has_served.store(true, Ordering::Relaxed);
     }
 
     /// How often it has said that its tools are others now.
@@ -157,28 +171,15 @@ impl Connection {
         About { title: cleaned(&title, 200), protocol }
     }
 
-    /// Asks for its tools, page by page, and not for more than are wanted.
+    /// Asks for its tools.
     pub(super) async fn tools(&self) -> Result<Listed, Error> {
-        let (mut tools, mut cursor) = (Vec::new(), None);
-        for _ in 0..MOST_PAGES {
-            let asked = PaginatedRequestParams::default().with_cursor(cursor);
-            let page = match timeout(LISTING, self.service.list_tools(Some(asked))).await {
-                Ok(page) => page,
-                Err(_) => return Err(Error::NoAnswer(LISTING)),
-            };
-            let page = match page {
-                Ok(page) => page,
-                Err(error) => return Err(self.failure(error).await),
-            };
-            tools.extend(page.tools);
-            cursor = page.next_cursor;
-            let has_more = tools.len() > MOST_TOOLS || (tools.len() == MOST_TOOLS && cursor.is_some());
-            if cursor.is_none() || has_more {
-                tools.truncate(MOST_TOOLS);
-                return Ok(Listed { tools, has_more });
-            }
-        }
-        Ok(Listed { tools, has_more: true })
+        let service = &self.service;
+        let tools = |asked| async move {
+            let page = service.list_tools(Some(asked)).await?;
+            Ok((page.tools, page.next_cursor))
+        };
+        let (tools, has_more) = self.pages(MOST_TOOLS, tools).await?;
+        Ok(Listed { tools, has_more, has_resources: self.has_resources() })
     }
 
     /// Makes one call. Whoever gives up on it, by time or by wish, has the server told.
@@ -196,7 +197,7 @@ impl Connection {
         };
         match called {
             Ok(result) => {
-                self.has_served.store(true, Ordering::Relaxed);
+                self.note_service();
                 Ok(result)
             }
             Err(error) => Err(self.failure(error).await),
@@ -248,6 +249,11 @@ impl Connection {
         }
     }
 
+    /// Whom its program was not let reach since this was asked last, a line each.
+    pub(super) fn refusals(&self) -> Vec<String> {
+        self.program.as_ref().map(Program::refusals).unwrap_or_default()
+    }
+
     /// What it said, without its secrets and without what people do not see.
     pub(super) fn hidden(&self, text: &str) -> String {
         self.secrets.hidden_in(cleaned(text, COMPLAINT))
@@ -262,6 +268,24 @@ impl Connection {
     pub(super) fn close(&self) {
         self.service.cancellation_token().cancel();
     }
+}
+
+/// What a server tells news of, as far as it is wanted; none if it tells of nothing.
+fn news_of(can: &ServerCapabilities) -> Option<SubscriptionFilter> {
+    let tools = can.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
+    let resources = can.resources.as_ref().is_some_and(|resources| resources.list_changed == Some(true));
+    let prompts = can.prompts.as_ref().is_some_and(|prompts| prompts.list_changed == Some(true));
+    let mut filter = SubscriptionFilter::builder();
+    if tools {
+        filter = filter.tools_list_changed();
+    }
+    if resources {
+        filter = filter.resources_list_changed();
+    }
+    if prompts {
+        filter = filter.prompts_list_changed();
+    }
+    (tools || resources || prompts).then(|| filter.build())
 }
 
 /// A call that is being waited for. Whoever stops waiting has the server told.

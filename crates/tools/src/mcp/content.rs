@@ -5,7 +5,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use rooftree_protocol::{ErrorCode, Part};
 use serde_json::Value;
 
-use super::secrets::Secrets;
+use super::{connection::Connection, secrets::Secrets};
 use crate::{ToolOutput, tool::Media};
 
 /// Images of one answer that a model sees.
@@ -16,17 +16,38 @@ const LARGEST_IMAGE: usize = 5 * 1024 * 1024;
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// Invariant: however many pieces an answer has, its text is one part, which is cut as one.
-pub(super) fn output(result: CallToolResult, secrets: &Secrets) -> ToolOutput {
-    let mut taken = Taken::default();
+pub(super) fn output(result: CallToolResult, connection: &Connection) -> ToolOutput {
+    let taken = Taken { texts: connection.refusals(), ..Taken::default() };
+    read(result, taken, connection.secrets())
+}
+
+fn read(result: CallToolResult, mut taken: Taken, secrets: &Secrets) -> ToolOutput {
     result.content.into_iter().for_each(|block| taken.block(block));
     if let Some(structured) = result.structured_content {
         taken.structured(&structured);
     }
-    let text = taken.texts.join("\n\n");
-    let text = if text.trim().is_empty() && taken.media.is_empty() { "(no output)".to_owned() } else { text };
-    let content = if text.is_empty() { Vec::new() } else { vec![Part::text(secrets.hidden_in(text))] };
     let failure = (result.is_error == Some(true)).then_some(ErrorCode::ToolFailed);
-    ToolOutput { content, failure, media: taken.media, ..ToolOutput::default() }
+    ToolOutput { failure, ..taken.output(secrets) }
+}
+
+/// The same of what a resource holds.
+pub(super) fn resources(contents: Vec<ResourceContents>, connection: &Connection) -> ToolOutput {
+    let mut taken = Taken { texts: connection.refusals(), ..Taken::default() };
+    contents.into_iter().for_each(|content| taken.resource(content));
+    taken.output(connection.secrets())
+}
+
+/// For a fuzzer: what is made of an answer.
+pub(super) fn taken(result: CallToolResult) -> ToolOutput {
+    read(result, Taken::default(), &Secrets::default())
+}
+
+/// A piece of a prompt as text; what is no text is mentioned.
+pub(super) fn words(block: ContentBlock) -> String {
+    let mut taken = Taken::default();
+    taken.block(block);
+    let unseen = std::iter::repeat_n("[an image]".to_owned(), taken.media.len());
+    taken.texts.into_iter().chain(unseen).collect::<Vec<_>>().join("\n")
 }
 
 #[derive(Default)]
@@ -36,6 +57,14 @@ struct Taken {
 }
 
 impl Taken {
+    fn output(self, secrets: &Secrets) -> ToolOutput {
+        let text = self.texts.join("\n\n");
+        let is_nothing = text.trim().is_empty() && self.media.is_empty();
+        let text = if is_nothing { "(no output)".to_owned() } else { text };
+        let content = if text.is_empty() { Vec::new() } else { vec![Part::text(secrets.hidden_in(text))] };
+        ToolOutput { content, media: self.media, ..ToolOutput::default() }
+    }
+
     fn block(&mut self, block: ContentBlock) {
         match block {
             ContentBlock::Text(text) => self.texts.push(text.text),
@@ -95,7 +124,7 @@ mod tests {
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
     fn read(result: Value) -> ToolOutput {
-        output(serde_json::from_value(result).unwrap(), &Secrets::default())
+        super::read(serde_json::from_value(result).unwrap(), Taken::default(), &Secrets::default())
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! All that must be known to open a connection to a server.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use rooftree_protocol::McpServer;
 use tokio_util::task::TaskTracker;
 
 use super::remarks::Remarks;
-use crate::Confining;
+use crate::{Confining, Web};
 
 /// All that is needed to open a connection.
 pub(super) struct Door<'a> {
@@ -14,6 +18,10 @@ pub(super) struct Door<'a> {
     pub(super) server: &'a McpServer,
     /// How programs are confined.
     pub(super) confining: &'a Confining,
+    /// Which hosts can be reached at all.
+    pub(super) web: &'a Web,
+    /// The home of a program that is confined; none: an empty one, for as long as it runs.
+    pub(super) home: Option<PathBuf>,
     /// Where it is left what people should know.
     pub(super) remarks: &'a Arc<Remarks>,
     pub(super) crew: &'a TaskTracker,

@@ -4,12 +4,13 @@
 //! again, with what is wrong with it; whoever gives none has declined.
 
 mod field;
+mod page;
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use rooftree_protocol::{Question, QuestionReply};
 use serde_json::{Map, Value};
 
-use self::field::Field;
+use self::{field::Field, page::Page};
 use super::{
     underway::Call,
     untrusted::{COMPLAINT, cleaned},
@@ -26,16 +27,25 @@ const CONSENT: &str = "answer";
 pub(super) struct Form {
     message: String,
     fields: Vec<Field>,
+    /// Whether it is about a page that people are to visit.
+    page: Option<Page>,
 }
 
 impl Form {
     /// None if it is nothing that people are asked here.
     pub(super) fn of(server: &str, request: ElicitRequestParams) -> Option<Self> {
-        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
-            return None;
-        };
-        let message = format!("The MCP server `{server}` asks: {}", cleaned(&message, COMPLAINT));
-        Some(Self { message, fields: fields(requested_schema)? })
+        match request {
+            ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+                let message = format!("The MCP server `{server}` asks: {}", cleaned(&message, COMPLAINT));
+                Some(Self { message, fields: fields(requested_schema)?, page: None })
+            }
+            ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+                let page = Page::of(&url)?;
+                let message = page.words(server, &cleaned(&message, COMPLAINT));
+                Some(Self { message, fields: Vec::new(), page: Some(page) })
+            }
+            _ => None,
+        }
     }
 
     /// Puts it to whoever the call is for.
@@ -45,6 +55,9 @@ impl Form {
             let QuestionReply::Answered { answers } = call.ask(self.questions(&complaint)).await else {
                 return ElicitResult::new(ElicitationAction::Decline);
             };
+            if let Some(page) = &self.page {
+                return ElicitResult::new(page.said(&answers));
+            }
             if self.fields.is_empty() {
                 let is_yes = answers.get(CONSENT).is_some_and(|given| given.iter().any(|word| word == "yes"));
                 return if is_yes {
@@ -68,6 +81,9 @@ impl Form {
 
     pub(super) fn questions(&self, complaint: &str) -> Vec<Question> {
         let message = format!("{complaint}{}", self.message);
+        if let Some(page) = &self.page {
+            return vec![page.question(message)];
+        }
         if self.fields.is_empty() {
             return vec![field::consent(CONSENT, message)];
         }

@@ -17,6 +17,9 @@ pub enum Error {
     /// It was started and did not say hello in time.
     #[error("it did not get ready within {} s", .0.as_secs())]
     NotReady(Duration),
+    /// What it runs has to be fetched first, which it may not.
+    #[error("{0}")]
+    Unfetched(String),
     /// It wants to know who asks.
     #[error("it wants you to log in")]
     Unauthorized,

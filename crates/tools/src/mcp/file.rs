@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use rooftree_protocol::McpServer;
+use rooftree_protocol::{McpServer, Network, Problem, SandboxMode};
 use serde_json::{Map, Value};
 
 use super::expand;
@@ -62,7 +62,43 @@ impl Reading<'_> {
             self.field(&mut server, field, value)?;
         }
         self.check_kind(fields, &server)?;
+        self.check_effect(&server);
         Ok(server)
+    }
+
+    /// What only a confined program is held to has no effect on anything else.
+    fn check_effect(&mut self, server: &McpServer) {
+        let is_limited = server.network.as_ref().is_some_and(|network| *network != Network::On);
+        let said: Vec<&str> = [("network", is_limited), ("writable", !server.writable.is_empty())]
+            .into_iter()
+            .filter_map(|(name, is_said)| is_said.then_some(name))
+            .collect();
+        let why = match (&server.url, server.sandbox) {
+            (Some(_), _) => "it is no program of this machine",
+            (_, Some(SandboxMode::Off)) => "it is not confined",
+            _ => return,
+        };
+        self.remarks.extend(said.iter().map(|name| format!("says `{name}`, which has no effect: {why}")));
+    }
+
+    /// A word, or a list of hosts.
+    fn network(&mut self, value: &Value) -> Result<Network, String> {
+        let wrong = |why: String| format!("`network` must be off, on or a list of hosts{why}");
+        match value {
+            Value::Array(items) => {
+                let hosts = items.iter().map(|item| {
+                    let host = self.text("network", item)?;
+                    host.parse().map_err(|problem: Problem| wrong(format!(": {}", problem.message)))
+                });
+                Ok(Network::hosts(hosts.collect::<Result<Vec<_>, String>>()?))
+            }
+            Value::String(_) => match self.text("network", value)?.as_str() {
+                "on" => Ok(Network::On),
+                "off" => Ok(Network::Off),
+                _ => Err(wrong(String::new())),
+            },
+            _ => Err(wrong(String::new())),
+        }
     }
 
     fn field(&mut self, server: &mut McpServer, field: &str, value: &Value) -> Result<(), String> {
@@ -87,7 +123,12 @@ impl Reading<'_> {
             "disabled" => server.enabled = !flag()?,
             "trust_hints" | "trustHints" => server.trust_hints = flag()?,
             "sandbox" => server.sandbox = Some(self.word(field, value, "off, auto or required")?),
-            "network" => server.network = Some(self.word(field, value, "off or on")?),
+            "network" => server.network = Some(self.network(value)?),
+            "writable" => {
+                let items = value.as_array().ok_or("`writable` must be a list of directories")?;
+                let places = items.iter().map(|item| Ok(self.text(field, item)?.into()));
+                server.writable = places.collect::<Result<_, String>>()?;
+            }
             // What these ask for is the case anyway.
             "type" | "transport" | "name" | "description" | "alwaysLoad" => {}
             other => self.remarks.push(format!("says `{other}`, which this program does not know")),
@@ -186,7 +227,11 @@ mod tests {
             (r#"{"command": "x", "headersHelper": "y"}"#, true, "`headersHelper`"),
             (r#"{"command": "${NONE}"}"#, true, "`NONE`"),
             (r#"{"command": "x", "sandbox": "loose"}"#, false, "`sandbox` must be off, auto or required"),
-            (r#"{"command": "x", "network": true}"#, false, "`network` must be off or on"),
+            (r#"{"command": "x", "network": true}"#, false, "`network` must be off, on or a list of hosts"),
+            (r#"{"command": "x", "network": ["https://a.test/b"]}"#, false, "a list of hosts: "),
+            (r#"{"command": "x", "network": ["a.test"], "sandbox": "off"}"#, true, "no effect: it is not"),
+            (r#"{"type": "http", "url": "https://a.test", "network": "off"}"#, true, "no effect: it is no"),
+            (r#"{"command": "x", "writable": "/srv"}"#, false, "`writable` must be a list"),
             (r#"7"#, false, "must be an object"),
         ];
         for (server, is_used, words) in table {
@@ -200,6 +245,16 @@ mod tests {
                 found.remarks
             );
         }
+    }
+
+    #[test]
+    fn hosts_are_a_list_and_an_empty_one_is_nobody() {
+        let network = |written: &str| {
+            let text = format!(r#"{{"mcpServers": {{"s": {{"command": "x", "network": {written}}}}}}}"#);
+            found(&text).servers["s"].network.clone().unwrap()
+        };
+        assert_eq!(network(r#"["b.test", "*.a.test"]"#), "*.a.test,b.test".parse().unwrap());
+        assert_eq!((network("[]"), network(r#""on""#)), (Network::Off, Network::On));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use rmcp::transport::{
 use rooftree_protocol::McpServer;
 
 use self::guarded::Guarded;
+pub(super) use self::guarded::fuzzed;
 use super::{Error, bounded::FRAME, https::client, tokens};
 
 /// The way to a server: with what the person got by logging in, or with what its configuration says.

@@ -38,8 +38,8 @@ pub(super) fn settled(server: &McpServer, directory: &Path) -> McpServer {
 
 /// One name for one settled configuration: whoever has the same one shares the connection.
 pub(super) fn fingerprint(server: &McpServer) -> String {
-    let McpServer { command, args, env, cwd, url, headers, sandbox, network, .. } = server;
-    digest(&json!([command, args, env, cwd, url, headers, sandbox, network]).to_string())
+    let McpServer { command, args, env, cwd, url, headers, sandbox, network, writable, .. } = server;
+    digest(&json!([command, args, env, cwd, url, headers, sandbox, network, writable]).to_string())
 }
 
 /// What a server's tools are remembered under. Secrets change and are no part of it.
@@ -47,6 +47,15 @@ pub(super) fn remembered_as(name: &str, server: &McpServer) -> String {
     let McpServer { command, args, url, .. } = server;
     let place = digest(&json!([command, args, url]).to_string());
     format!("{name}@{}", place.get(..16).unwrap_or(&place))
+}
+
+/// The name of the directory that is the home of a server's program. Where it runs and what it may
+/// reach changes nothing about what it is.
+pub(super) fn home_of(name: &str, server: &McpServer) -> String {
+    let fit = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    let known: String = name.chars().map(fit).take(32).collect();
+    let place = digest(&json!([name, server.command, server.args]).to_string());
+    format!("{known}-{}", place.get(..16).unwrap_or(&place))
 }
 
 /// The SHA-256 of a text, in hexadecimal digits.

@@ -35,6 +35,21 @@ impl Notice {
         Self { code: "mcp_unconfined", message, hint: Some(hint.to_owned()) }
     }
 
+    /// A program that may reach some hosts only and, unconfined, reaches all.
+    pub(super) fn unlimited(server: &str) -> Self {
+        let message =
+            format!("MCP server `{server}` reaches everybody: its `network` holds only where it is confined");
+        let hint = "remove \"sandbox\": \"off\", or its \"network\"";
+        Self { code: "mcp_unconfined", message, hint: Some(hint.to_owned()) }
+    }
+
+    /// A program that may reach some hosts and, where these cannot be told apart, reaches none.
+    pub(super) fn reaches_nobody(server: &str, reason: &str) -> Self {
+        let message = format!("MCP server `{server}` reaches nobody here: {reason}");
+        let hint = "install bubblewrap (bwrap), see rooftree doctor";
+        Self { code: "mcp_unconfined", message, hint: Some(hint.to_owned()) }
+    }
+
     /// A question of a server that belongs to nobody.
     pub(super) fn unasked(server: &str) -> Self {
         let message = format!(

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use rmcp::model::Tool as Listing;
-use rooftree_protocol::ToolSpec;
+use rooftree_protocol::{McpServer, ToolSpec};
 use serde_json::Value;
 
 use super::{
@@ -23,6 +23,8 @@ const CALL: Duration = Duration::from_secs(120);
 /// The tools of one server for one agent, and what people should know about them.
 pub(super) struct Wares {
     pub(super) tools: Vec<Arc<dyn Tool>>,
+    /// Whether there is something to be read besides.
+    pub(super) has_resources: bool,
     pub(super) notices: Vec<Notice>,
 }
 
@@ -35,7 +37,9 @@ pub(super) fn wares(name: &str, slot: &Arc<Slot>, listed: &Listed, pins: &Pins) 
         );
         notices.push(Notice::left_out(name, &words));
     }
-    let changes = pins.compare(&remembered_as(name, slot.server()), &listed.tools)?;
+    let known_as = remembered_as(name, slot.server());
+    let changes = pins.compare(&known_as, &listed.tools)?;
+    pins.note_resources(&known_as, listed.has_resources)?;
     notices.extend(changes.iter().map(|change| Notice::changed(name, change)));
     let shared = shared_names(name, &listed.tools);
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
@@ -59,7 +63,21 @@ pub(super) fn wares(name: &str, slot: &Arc<Slot>, listed: &Listed, pins: &Pins) 
         }
     }
     notices.dedup();
-    Ok(Wares { tools, notices })
+    Ok(Wares { tools, has_resources: listed.has_resources, notices })
+}
+
+/// What is remembered of a server's tools, as tools. They would be asked for if they were called.
+pub(super) fn recalled(name: &str, slot: &Arc<Slot>, known: &[Listing]) -> Vec<Arc<dyn Tool>> {
+    let shared = shared_names(name, known);
+    let named = known.iter().map(|listing| (names::of_tool(name, &listing.name), listing));
+    let alone = named.filter(|(own, _)| shared.get(&own.to_lowercase()) == Some(&1));
+    let tools = alone.filter_map(|(own, listing)| tool(name, own, listing, slot));
+    tools.map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
+}
+
+/// How long a call of a server may take.
+pub(super) fn limit(server: &McpServer) -> Duration {
+    server.timeout_secs.map_or(CALL, Duration::from_secs)
 }
 
 /// How many tools would have each name. Names are compared without case, as models use them.
@@ -86,7 +104,7 @@ fn tool(server: &str, name: String, listing: &Listing, slot: &Arc<Slot>) -> Opti
         server: server.to_owned(),
         name: listing.name.to_string(),
         effect: effect(listing.annotations.as_ref(), config.trust_hints),
-        limit: config.timeout_secs.map_or(CALL, Duration::from_secs),
+        limit: limit(config),
         slot: slot.clone(),
     })
 }

@@ -6,13 +6,14 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
+    io,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
 use rmcp::model::Tool;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use similar::TextDiff;
 
 use super::{
@@ -37,7 +38,13 @@ struct Pin {
     body: String,
     /// What people are shown when it changes.
     shown: String,
+    /// The tool itself, so that calls of it can be judged without its server; none if that is too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool: Option<Value>,
 }
+
+/// What is behind the name of a server under which it is noted that there is something to be read.
+const RESOURCES: &str = "/resources";
 
 /// A tool that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -78,7 +85,11 @@ impl Pins {
                 let now = pin(tool);
                 let same_body = |(_, old): &&(String, Pin)| old.body == now.body;
                 match known.get(tool.name.as_ref()) {
-                    Some(then) if then.sha256 == now.sha256 => {}
+                    Some(then) if then.sha256 == now.sha256 => {
+                        if then.tool != now.tool {
+                            known.insert(tool.name.to_string(), now);
+                        }
+                    }
                     Some(then) => changes.push(change(tool, None, then, &now)),
                     None => match gone.iter().find(same_body).filter(|_| !is_first) {
                         Some((old, then)) => changes.push(change(tool, Some(old), then, &now)),
@@ -88,6 +99,32 @@ impl Pins {
             }
             changes
         })
+    }
+
+    /// Notes whether a server has something to be read.
+    pub(super) fn note_resources(&self, server: &str, has_some: bool) -> Result<(), Error> {
+        let name = format!("{server}{RESOURCES}");
+        self.change(|book| {
+            if has_some {
+                book.entry(name).or_default();
+            } else {
+                book.remove(&name);
+            }
+        })
+    }
+
+    /// What is remembered of a server, and whether it has something to be read; none if it was never seen.
+    pub(super) fn recall(&self, server: &str) -> Result<Option<(Vec<Tool>, bool)>, Error> {
+        let book: Book = match &self.file {
+            Some(file) => read(file).map_err(|error| unusable(file, &error))?,
+            None => self.book.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        };
+        let has_resources = book.contains_key(&format!("{server}{RESOURCES}"));
+        let tool = |(name, pin): (&String, &Pin)| {
+            let whole = pin.tool.clone().and_then(|tool| serde_json::from_value(tool).ok());
+            whole.unwrap_or_else(|| Tool::new(name.clone(), String::new(), serde_json::Map::new()))
+        };
+        Ok(book.get(server).map(|pins| (pins.iter().map(tool).collect(), has_resources)))
     }
 
     /// Takes tools as they are now for what they should be, and forgets those that are gone.
@@ -102,19 +139,20 @@ impl Pins {
     fn change<T>(&self, change: impl FnOnce(&mut Book) -> T) -> Result<T, Error> {
         let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = &self.file else { return Ok(change(&mut book)) };
-        let failed = |error: &dyn std::fmt::Display| {
-            Error::Pins(format!("{}, where tools are remembered, cannot be used: {error}", file.display()))
-        };
         // Other programs compare and remember too.
-        let _alone = alone(file).map_err(|error| failed(&error))?;
-        let before: Book = read(file).map_err(|error| failed(&error))?;
+        let _alone = alone(file).map_err(|error| unusable(file, &error))?;
+        let before: Book = read(file).map_err(|error| unusable(file, &error))?;
         *book = before.clone();
         let changed = change(&mut book);
         if *book != before {
-            replace(file, &*book).map_err(|error| failed(&error))?;
+            replace(file, &*book).map_err(|error| unusable(file, &error))?;
         }
         Ok(changed)
     }
+}
+
+fn unusable(file: &Path, error: &io::Error) -> Error {
+    Error::Pins(format!("{}, where tools are remembered, cannot be used: {error}", file.display()))
 }
 
 fn pin(tool: &Tool) -> Pin {
@@ -123,7 +161,14 @@ fn pin(tool: &Tool) -> Pin {
     let pretty = serde_json::to_string_pretty(schema.as_ref()).unwrap_or_default();
     let claims = serde_json::to_string(&tool.annotations).unwrap_or_default();
     let shown = cleaned(&format!("{description}\n\narguments: {pretty}\nclaims: {claims}"), SHOWN);
-    Pin { sha256: digest(&format!("{}\0{body}", tool.name)), body: digest(&body), shown }
+    let whole = json!({
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": tool.input_schema.as_ref(),
+        "annotations": tool.annotations,
+    });
+    let whole = Some(whole).filter(|whole| whole.to_string().len() <= SHOWN);
+    Pin { sha256: digest(&format!("{}\0{body}", tool.name)), body: digest(&body), shown, tool: whole }
 }
 
 fn change(tool: &Tool, renamed_from: Option<&String>, then: &Pin, now: &Pin) -> Change {

@@ -1,14 +1,17 @@
 //! A server that is a program of this machine: started with little, heard, and ended with all it started.
 
 use std::{
+    collections::BTreeMap,
     convert::Infallible,
     ffi::OsString,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use rooftree_process::{Bounds, Conversation, Ending, Environment, Input, Kept, Process, Spawn, converse};
-use rooftree_protocol::{McpServer, SandboxMode};
+use rooftree_process::{
+    Bounds, Conversation, Ending, Environment, Input, Kept, Process, Sandbox, Spawn, converse,
+};
+use rooftree_protocol::{Network, SandboxMode};
 use tokio::{net::unix::pipe, sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +21,10 @@ use super::{
     confined,
     door::Door,
     untrusted::{COMPLAINT, cleaned},
+};
+use crate::{
+    proxy::{Proxy, Refused},
+    web::guard::Guard,
 };
 
 /// What a server inherits. It gets everything else from its configuration.
@@ -38,6 +45,9 @@ const INHERITED: [&str; 14] = [
     "NODE_EXTRA_CA_CERTS",
 ];
 
+/// Programs that fetch others take what they have, and say at once if that is nothing.
+const OFFLINE: [(&str, &str); 2] = [("npm_config_offline", "true"), ("UV_OFFLINE", "1")];
+
 /// How long a server whose input has ended may take to end by itself.
 const POLITE: Duration = Duration::from_millis(500);
 /// How long the end of a server that closed its output is awaited, to be able to tell how it ended.
@@ -50,6 +60,8 @@ pub(super) struct Program {
     said: Arc<Mutex<Kept>>,
     ending: watch::Receiver<Option<Ending>>,
     fault: Fault,
+    /// Whom it was not let reach.
+    refused: Refused,
 }
 
 /// What is read from a server and what is written to it.
@@ -58,14 +70,20 @@ pub(super) type Pipes = (Bounded<pipe::Receiver>, pipe::Sender);
 impl Program {
     /// Starts it. Some task of the crew sees to its end.
     pub(super) async fn start(door: &Door<'_>) -> Result<(Self, Pipes), Error> {
-        let Conversation { process, input, output } = conversation(door).await?;
+        let refused = Refused::default();
+        let Conversation { process, input, output } = conversation(door, &refused).await?;
         let crew = door.crew;
         let said = Arc::new(Mutex::new(Kept::new(COMPLAINTS)));
         let (ended, ending) = watch::channel(None);
         let (unread, fault, heard) = (CancellationToken::new(), Fault::default(), said.clone());
         let pipes = (Bounded::new(output, fault.clone(), unread.clone().drop_guard()), input);
         crew.spawn(async move { ended.send_replace(Some(attended(process, unread, &heard).await)) });
-        Ok((Self { said, ending, fault }, pipes))
+        Ok((Self { said, ending, fault, refused }, pipes))
+    }
+
+    /// Whom it was not let reach since this was asked last, a line each.
+    pub(super) fn refusals(&self) -> Vec<String> {
+        self.refused.news()
     }
 
     /// Why it is gone, as far as that is known.
@@ -87,33 +105,73 @@ impl Program {
 }
 
 /// Starts it confined; where nothing can do that, not at all or with a remark.
-async fn conversation(door: &Door<'_>) -> Result<Conversation, Error> {
-    let request = spawn(door.server);
-    let sandbox = confined::sandbox(door.confining, door.server).map(Arc::new);
-    let failed = |error: rooftree_process::Error| Error::Unreachable(error.to_string());
-    match converse(Spawn { sandbox, ..request.clone() }).await {
+async fn conversation(door: &Door<'_>, refused: &Refused) -> Result<Conversation, Error> {
+    let (server, network) = (door.server, confined::network(door.server));
+    let mut request = spawn(door);
+    let Some(mut sandbox) = confined::sandbox(door.confining, server) else {
+        if network != Network::On {
+            door.remarks.add(Notice::unlimited(door.name));
+        }
+        return converse(request).await.map_err(failed);
+    };
+    if let Some(home) = &door.home {
+        sandbox.writable.push(home.clone());
+    }
+    if let Network::Hosts(hosts) = &network {
+        let proxy = Proxy::new(hosts, Guard::new(door.web), refused.clone()).of_server(door.name);
+        let gate = proxy.gate();
+        sandbox.gate = Some(gate.map_err(|error| Error::Unreachable(format!("open a way out: {error}")))?);
+    }
+    request.sandbox = Some(Arc::new(sandbox));
+    match converse(request.clone()).await {
         Err(rooftree_process::Error::Unconfined { reason, .. }) => {
-            if confined::mode(door.confining, door.server) == SandboxMode::Required {
+            if confined::mode(door.confining, server) == SandboxMode::Required {
                 return Err(Error::Unconfined(reason));
             }
-            door.remarks.add(Notice::unconfined(&reason));
-            converse(request).await.map_err(failed)
+            looser(door, request, &reason).await
         }
         started => started.map_err(failed),
     }
 }
 
-fn spawn(server: &McpServer) -> Spawn {
-    let environment = Environment {
-        only: Some(INHERITED.map(str::to_owned).to_vec()),
-        set: server.env.clone(),
-        ..Environment::default()
-    };
+/// As confined as can be had: where hosts cannot be told apart, none is reached.
+async fn looser(door: &Door<'_>, mut request: Spawn, reason: &str) -> Result<Conversation, Error> {
+    let gated = request.sandbox.take().filter(|sandbox| sandbox.gate.is_some());
+    if let Some(sandbox) = gated {
+        let closed = Sandbox { gate: None, ..Sandbox::clone(&sandbox) };
+        match converse(Spawn { sandbox: Some(closed.into()), ..request.clone() }).await {
+            Err(rooftree_process::Error::Unconfined { .. }) => {}
+            started => {
+                door.remarks.add(Notice::reaches_nobody(door.name, reason));
+                return started.map_err(failed);
+            }
+        }
+    }
+    door.remarks.add(Notice::unconfined(reason));
+    converse(request).await.map_err(failed)
+}
+
+fn failed(error: rooftree_process::Error) -> Error {
+    Error::Unreachable(error.to_string())
+}
+
+/// Its own home is where it keeps what it fetches, so that it is fetched once.
+fn spawn(door: &Door<'_>) -> Spawn {
+    let server = door.server;
+    let mut set = BTreeMap::new();
+    if let Some(home) = &door.home {
+        set.insert("HOME".to_owned(), home.display().to_string());
+    }
+    if door.home.is_some() && confined::network(server) == Network::Off {
+        set.extend(OFFLINE.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+    set.extend(server.env.clone());
+    let only = Some(INHERITED.map(str::to_owned).to_vec());
     Spawn {
         program: server.command.clone().unwrap_or_default().into(),
         args: server.args.iter().map(OsString::from).collect(),
         cwd: server.cwd.clone().unwrap_or_default(),
-        environment,
+        environment: Environment { only, set, ..Environment::default() },
         input: Input::Nothing,
         sandbox: None,
     }

@@ -78,7 +78,7 @@ impl Tool for RemoteTool {
             let arguments = input.as_object().cloned().unwrap_or_default();
             let call = CallToolRequestParams::new(name).with_arguments(arguments);
             match slot.call(call, limit, &context).await {
-                Ok((result, connection)) => content::output(result, connection.secrets()),
+                Ok((result, connection)) => content::output(result, &connection),
                 Err(error) => failure(&server, &error),
             }
         })
@@ -86,16 +86,18 @@ impl Tool for RemoteTool {
 }
 
 /// What the model is told when a call did not get an answer.
-fn failure(server: &str, error: &Error) -> ToolOutput {
+pub(super) fn failure(server: &str, error: &Error) -> ToolOutput {
     let (code, advice) = match error {
         Error::Gone(_) => (
             ErrorCode::ToolInterrupted,
             "Nobody knows whether the call took effect. The server is started again with the next call.",
         ),
         Error::NoAnswer(_) => (ErrorCode::ToolFailed, "Nobody knows whether the call took effect."),
-        Error::Resting { .. } | Error::NotReady(_) | Error::Unreachable(_) | Error::Unconfined(_) => {
-            (ErrorCode::ToolFailed, "Its tools cannot be used now; go on without them.")
-        }
+        Error::Resting { .. }
+        | Error::NotReady(_)
+        | Error::Unreachable(_)
+        | Error::Unconfined(_)
+        | Error::Unfetched(_) => (ErrorCode::ToolFailed, "Its tools cannot be used now; go on without them."),
         Error::Unauthorized => (ErrorCode::ToolFailed, "A person must run: rooftree mcp login"),
         Error::Cancelled => (ErrorCode::ToolCancelled, ""),
         Error::Refused(_) | Error::Misconfigured(_) | Error::Pins(_) => (ErrorCode::ToolFailed, ""),

@@ -15,15 +15,18 @@ use std::{
 
 use futures::future::join_all;
 use rooftree_protocol::McpServer;
+use serde_json::json;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Change, Error, Lease, Notice, Pins, Status,
     identity::{digest, fingerprint, remembered_as, settled},
-    offer::{Wares, wares},
+    offer::{Wares, recalled as recalled_tools, wares},
+    prompts::{self, Prompt, Wish},
+    resources,
     slot::{Common, Slot, Stamp},
 };
-use crate::{Confining, Tool};
+use crate::{Confining, Tool, Web};
 
 /// What the servers of one runtime are made of.
 pub struct Setup {
@@ -37,6 +40,10 @@ pub struct Setup {
     pub tokens: Option<PathBuf>,
     /// How the programs of servers are confined.
     pub confining: Confining,
+    /// Which hosts programs with a list of hosts can reach at all.
+    pub web: Web,
+    /// Where confined programs have homes that stay; none: an empty one for each start.
+    pub homes: Option<PathBuf>,
     /// How long a server may take to get ready.
     pub startup: Duration,
     /// How long a server stays when nobody needs it.
@@ -51,6 +58,8 @@ impl Default for Setup {
             pins: None,
             tokens: None,
             confining: Confining::off(),
+            web: Web::default(),
+            homes: None,
             startup: Duration::from_secs(30),
             grace: Duration::from_secs(60),
         }
@@ -90,6 +99,15 @@ pub struct Offered {
     pub key: String,
 }
 
+/// What is remembered of tools.
+#[derive(Default)]
+pub struct Recalled {
+    /// The tools, in the order of their servers.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// Servers that were never reached, so that nobody knows their tools.
+    pub unseen: Vec<String>,
+}
+
 /// One server, looked at by a person.
 pub struct Inspection {
     /// Whether it answers.
@@ -109,14 +127,24 @@ impl Default for Servers {
 impl Servers {
     /// Nothing is started yet.
     pub fn new(setup: Setup) -> Self {
-        let Setup { directory, configured, pins, tokens, confining, startup, grace } = setup;
+        let Setup { directory, configured, pins, tokens, confining, web, homes, startup, grace } = setup;
         let remarks = Arc::default();
         let (crew, closing) = (TaskTracker::new(), CancellationToken::new());
         Self {
             directory,
             configured,
             pins: Pins::new(pins),
-            common: Arc::new(Common { confining, remarks, startup, grace, tokens, crew, closing }),
+            common: Arc::new(Common {
+                confining,
+                web,
+                homes,
+                remarks,
+                startup,
+                grace,
+                tokens,
+                crew,
+                closing,
+            }),
             slots: std::sync::Mutex::default(),
             shelf: tokio::sync::Mutex::default(),
             numbers: AtomicU64::new(0),
@@ -133,12 +161,18 @@ impl Servers {
         let mut offered = Offered::default();
         let asked = wanted.iter().filter(|(_, server)| server.enabled).map(|(name, server)| async move {
             let slot = self.slot(name, server);
-            (name, slot.lease(), self.wares(name, &slot).await)
+            let _needed = slot.lease();
+            let found = self.wares(name, &slot).await;
+            (name, slot, found)
         });
-        for (name, lease, found) in join_all(asked).await {
-            offered.leases.push(lease);
+        let mut readable = BTreeMap::new();
+        for (name, slot, found) in join_all(asked).await {
+            offered.leases.push(slot.lease());
             match found {
                 Ok(shelved) => {
+                    if shelved.wares.has_resources {
+                        readable.insert(name.clone(), slot);
+                    }
                     offered.tools.extend(shelved.wares.tools.iter().cloned());
                     offered.notices.extend(shelved.wares.notices.iter().cloned());
                     offered.key += &format!("{name}#{} ", shelved.number);
@@ -146,8 +180,41 @@ impl Servers {
                 Err(error) => offered.notices.push(Notice::failed(name, &error)),
             }
         }
+        offered.tools.extend(resources::tools(readable));
         offered.notices.extend(self.common.remarks.take());
         offered
+    }
+
+    /// The tools of these servers as they were when last seen. Nothing is started, nobody is asked.
+    pub fn recall(&self, wanted: &BTreeMap<String, McpServer>) -> Result<Recalled, Error> {
+        let (mut recalled, mut readable) = (Recalled::default(), BTreeMap::new());
+        for (name, server) in wanted.iter().filter(|(_, server)| server.enabled) {
+            let slot = self.slot(name, server);
+            let Some((known, has_resources)) = self.pins.recall(&remembered_as(name, slot.server()))? else {
+                recalled.unseen.push(name.clone());
+                continue;
+            };
+            recalled.tools.extend(recalled_tools(name, &slot, &known));
+            if has_resources {
+                readable.insert(name.clone(), slot);
+            }
+        }
+        recalled.tools.extend(resources::tools(readable));
+        Ok(recalled)
+    }
+
+    /// The prompts of a server, as people type them.
+    pub async fn prompts(&self, name: &str, server: &McpServer) -> Result<Vec<Prompt>, Error> {
+        let slot = self.slot(name, server);
+        let _needed = slot.lease();
+        Ok(prompts::known(name, slot.connection().await?.prompts().await?))
+    }
+
+    /// What a prompt of a server says, filled in.
+    pub async fn prompt(&self, name: &str, server: &McpServer, wish: &Wish) -> Result<String, Error> {
+        let slot = self.slot(name, server);
+        let _needed = slot.lease();
+        prompts::filled(name, &*slot.connection().await?, wish).await
     }
 
     /// Looks at one server, as whoever sets it up wants to.
@@ -211,7 +278,8 @@ impl Servers {
             (Err(_), Some(known)) => return Ok(known.clone()),
             (Err(error), None) => return Err(error),
         };
-        let content = digest(&serde_json::to_string(&listed.tools).unwrap_or_default());
+        let known = json!([listed.tools, listed.has_resources, listed.has_more]);
+        let content = digest(&known.to_string());
         let fresh = match shelved.as_ref().filter(|known| known.content == content) {
             Some(known) => Shelved { stamp, ..known.clone() },
             None => {

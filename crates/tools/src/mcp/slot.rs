@@ -2,6 +2,8 @@
 //! needs it any more.
 
 use std::{
+    fs::DirBuilder,
+    os::unix::fs::DirBuilderExt,
     path::PathBuf,
     sync::{
         Arc,
@@ -11,17 +13,18 @@ use std::{
 };
 
 use rmcp::model::{CallToolRequestParams, CallToolResult};
-use rooftree_protocol::McpServer;
+use rooftree_protocol::{McpServer, SandboxMode};
 use tokio::{sync::Mutex, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Error,
+    Error, confined,
     connection::{About, Connection, Listed},
     door::Door,
+    identity::home_of,
     remarks::Remarks,
 };
-use crate::{Confining, ToolContext};
+use crate::{Confining, ToolContext, Web};
 
 /// A server that failed again is left alone for at most so long.
 const LONGEST_REST: Duration = Duration::from_secs(60);
@@ -30,6 +33,10 @@ const LONGEST_REST: Duration = Duration::from_secs(60);
 pub(super) struct Common {
     /// How programs are confined.
     pub(super) confining: Confining,
+    /// Which hosts can be reached at all.
+    pub(super) web: Web,
+    /// Where confined programs have their homes.
+    pub(super) homes: Option<PathBuf>,
     /// What people should know and have not been told.
     pub(super) remarks: Arc<Remarks>,
     /// How long a server may take to get ready.
@@ -127,16 +134,21 @@ impl Slot {
         limit: Duration,
         context: &ToolContext,
     ) -> Result<(CallToolResult, Arc<Connection>), Error> {
-        let connection = tokio::select! {
-            () = context.cancel.cancelled() => return Err(Error::Cancelled),
-            opened = self.connection() => opened?,
-        };
+        let connection = self.connected(context).await?;
         let result = connection.call(call, limit, context).await?;
         Ok((result, connection))
     }
 
+    /// The connection for a call, opened if there is none.
+    pub(super) async fn connected(&self, context: &ToolContext) -> Result<Arc<Connection>, Error> {
+        tokio::select! {
+            () = context.cancel.cancelled() => Err(Error::Cancelled),
+            opened = self.connection() => opened,
+        }
+    }
+
     /// The connection. Whoever comes while it is being opened waits for the same one.
-    async fn connection(&self) -> Result<Arc<Connection>, Error> {
+    pub(super) async fn connection(&self) -> Result<Arc<Connection>, Error> {
         let mut state = self.state.lock().await;
         if self.common.closing.is_cancelled() {
             return Err(Error::Gone("this program is ending".to_owned()));
@@ -172,6 +184,8 @@ impl Slot {
             name: &self.name,
             server: &self.server,
             confining: &self.common.confining,
+            web: &self.common.web,
+            home: self.home()?,
             remarks: &self.common.remarks,
             crew: &self.common.crew,
             patience: self.common.startup,
@@ -181,6 +195,17 @@ impl Slot {
             () = self.common.closing.cancelled() => Err(Error::Gone("this program is ending".to_owned())),
             opened = Connection::open(&door) => opened,
         }
+    }
+
+    /// The home of its program, which is made if it is not there; none if it is not confined.
+    fn home(&self) -> Result<Option<PathBuf>, Error> {
+        let is_confined = confined::mode(&self.common.confining, &self.server) != SandboxMode::Off;
+        let homes = self.common.homes.as_ref().filter(|_| is_confined && self.server.command.is_some());
+        let Some(homes) = homes else { return Ok(None) };
+        let home = homes.join(home_of(&self.name, &self.server));
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&home);
+        made.map_err(|error| Error::Unreachable(format!("make its home {}: {error}", home.display())))?;
+        Ok(Some(home))
     }
 
     /// Ends the connection. The next one who needs it opens another.

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     lexical::lexical,
+    obeyed::{self, Obeyed},
     place::{LastLink, Pinned},
 };
 
@@ -32,10 +33,6 @@ pub(crate) const PATH_TOOLS: [&str; 10] = [
 
 /// Tools whose subject is a shell command.
 pub(crate) const COMMAND_TOOLS: [&str; 1] = ["Bash"];
-
-/// Directories and files that other programs obey: changing them is more than changing a file.
-const OBEYED: [&str; 8] =
-    [".git", ".rooftree", ".claude", ".husky", ".mcp.json", ".envrc", ".gitmodules", ".gitconfig"];
 
 /// What is to be judged.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +62,7 @@ pub(super) enum Family {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Beyond {
     Outside,
-    Obeyed,
+    Obeyed(&'static Obeyed),
 }
 
 /// A rule that matches, and the part of a command line by which it does.
@@ -82,6 +79,8 @@ pub(super) struct Facts<'a> {
     pub line: Option<Line<'a>>,
     /// Whether its path is one that no system call takes.
     pub is_too_long: bool,
+    /// What it would change that other programs obey.
+    obeyed: Vec<&'static Obeyed>,
 }
 
 impl<'a> Facts<'a> {
@@ -89,7 +88,18 @@ impl<'a> Facts<'a> {
         let line = judged.subject.filter(|_| family(judged.tool) == Family::Command).map(Line::read);
         let moved = pinned.filter(|pinned| pinned.real != pinned.written);
         let real = moved.map(|pinned| (pinned.real.to_string_lossy().into_owned(), pinned.home.clone()));
-        Self { written: *judged, real, line, is_too_long: pinned.is_some_and(Pinned::is_too_long) }
+        let is_too_long = pinned.is_some_and(Pinned::is_too_long);
+        let mut facts = Self { written: *judged, real, line, is_too_long, obeyed: Vec::new() };
+        facts.obeyed = facts.changed().map(|path| obeyed::in_path(&path)).unwrap_or_default();
+        facts
+    }
+
+    /// The path it would change, from the working directory on if it is below that.
+    fn changed(&self) -> Option<PathBuf> {
+        let real = self.real();
+        let is_change = family(real.tool) == Family::Path && real.effect != Effect::ReadOnly;
+        let path = lexical(&real.cwd.join(real.subject.filter(|_| is_change)?));
+        Some(path.strip_prefix(lexical(real.cwd)).map(Path::to_owned).unwrap_or(path))
     }
 
     /// The call by where its links lead.
@@ -110,13 +120,20 @@ impl<'a> Facts<'a> {
     pub fn beyond(&self) -> Option<Beyond> {
         let real = self.real();
         let subject = real.subject.filter(|_| family(real.tool) == Family::Path)?;
-        if real.effect != Effect::LocalMutation {
-            return None;
+        if let Some(obeyed) = self.obeyed.first() {
+            return Some(Beyond::Obeyed(obeyed));
         }
-        if !path::is_below(subject, real.cwd) {
-            return Some(Beyond::Outside);
-        }
-        is_obeyed(subject, real.cwd).then_some(Beyond::Obeyed)
+        let is_change = real.effect == Effect::LocalMutation;
+        (is_change && !path::is_below(subject, real.cwd)).then_some(Beyond::Outside)
+    }
+
+    /// What it would change that other programs obey and a rule that means it does not name.
+    ///
+    /// Invariant: a wildcard allows nothing that other programs obey.
+    pub fn unnamed(&self, rule: &Rule) -> Option<&'static Obeyed> {
+        let spec = rule.subject.as_deref().unwrap_or("*");
+        let mut unnamed = self.obeyed.iter().filter(|obeyed| !obeyed::is_named(spec, obeyed));
+        unnamed.next().copied().filter(|_| self.is_meant_by(rule))
     }
 
     /// The first of these rules that may mean this call, under any of its names.
@@ -152,8 +169,13 @@ impl<'a> Facts<'a> {
         whole(is_meant)
     }
 
-    /// Whether a rule surely means this call. Command lines are covered as a whole, elsewhere.
+    /// Whether a rule allows this call. Command lines are covered as a whole, elsewhere.
     pub fn is_allowed_by(&self, rule: &Rule) -> bool {
+        self.is_meant_by(rule) && self.unnamed(rule).is_none()
+    }
+
+    /// Whether a rule surely means this call.
+    fn is_meant_by(&self, rule: &Rule) -> bool {
         let judged = self.real();
         if !rule.concerns(judged.tool, Care::Allowing) {
             return false;
@@ -216,14 +238,6 @@ fn has_argument(input: Option<&Value>, spec: &str) -> bool {
         Some(other) => other.to_string(),
     };
     is_glob_match(wanted.trim(), &value)
-}
-
-/// Whether other programs obey what is at a path below a directory.
-fn is_obeyed(subject: &str, cwd: &Path) -> bool {
-    let path = lexical(&cwd.join(subject));
-    let below = path.strip_prefix(lexical(cwd)).unwrap_or(&path);
-    let is_known = |name: &str| OBEYED.iter().any(|obeyed| obeyed.eq_ignore_ascii_case(name));
-    below.components().any(|part| part.as_os_str().to_str().is_none_or(is_known))
 }
 
 impl Judged<'_> {

@@ -3,7 +3,7 @@
 use rooftree_protocol::{PermissionMode, ToolKind};
 
 use super::{Policy, Rule, rule::Care};
-use crate::{Toolset, toolset::Found};
+use crate::{Toolset, obeyed, toolset::Found};
 
 impl Policy {
     /// Whether all that a rule allows is allowed by this policy without asking. Errs towards no.
@@ -18,13 +18,16 @@ impl Policy {
         if self.deny.iter().chain(&self.ask).any(is_about_it) || self.mode == PermissionMode::Plan {
             return false;
         }
+        // What other programs obey is allowed by nothing but a rule that names it.
+        let spec = rule.subject.as_deref().unwrap_or_default();
+        let names_obeyed = obeyed::OBEYED.iter().any(|obeyed| obeyed::is_named(spec, obeyed));
         let is_wider = |own: &Rule| {
             own.tool.eq_ignore_ascii_case(&rule.tool)
-                && (own.subject.is_none() || own.subject == rule.subject)
+                && (own.subject == rule.subject || (own.subject.is_none() && !names_obeyed))
         };
         match self.mode {
             PermissionMode::Bypass => true,
-            PermissionMode::Auto if is_local(tool.kind()) => true,
+            PermissionMode::Auto if is_local(tool.kind()) && !names_obeyed => true,
             _ => self.allow.iter().any(is_wider),
         }
     }

@@ -27,12 +27,22 @@ impl Policy {
         Reach::new(pinned, denied)
     }
 
+    /// What deny rules keep from being read, as absolute globs over real paths: for whoever hides it from
+    /// programs, which ask nobody.
+    pub fn unreadable(&self, cwd: &Path) -> Vec<String> {
+        self.denied_globs(&["Read"], cwd)
+    }
+
     /// The paths that deny rules for any of these tools name.
     fn denied_paths(&self, tools: &[&str], cwd: &Path) -> DeniedPaths {
+        DeniedPaths::new(self.denied_globs(tools, cwd))
+    }
+
+    fn denied_globs(&self, tools: &[&str], cwd: &Path) -> Vec<String> {
         let is_meant = |rule: &&Rule| tools.iter().any(|tool| rule.concerns(tool, Care::Denying));
         let rules = self.deny.iter().filter(|rule| rule.subject.is_some()).filter(is_meant);
         let subjects = rules.filter_map(|rule| rule.subject.as_deref());
-        DeniedPaths::new(subjects.flat_map(|subject| globs(subject, cwd)).collect())
+        subjects.flat_map(|subject| globs(subject, cwd)).collect()
     }
 }
 

@@ -1,11 +1,12 @@
 //! Anthropic's own search: a model of theirs searches once, with the tool their servers run.
 
 use reqwest::header::HeaderName;
+use rooftree_protocol::Usage;
 use serde_json::{Value, json};
 
 use super::{
     Hit, Wish,
-    wire::{Request, add_excerpt, field, list},
+    wire::{Request, add_excerpt, count, field, list},
 };
 
 /// The model has to say something about what it found, or nothing is quoted.
@@ -32,6 +33,20 @@ pub(super) fn request(wish: &Wish, model: &str, key: &str) -> Request {
         (HeaderName::from_static("anthropic-version"), "2023-06-01".to_owned()),
     ];
     Request { path: "/v1/messages".to_owned(), headers, body: Some(body) }
+}
+
+/// The wire counts what the cache gave and took apart from the rest.
+pub(super) fn usage(answer: &Value) -> Usage {
+    let [fresh, cache_read, cache_write, output, searches] = [
+        "/usage/input_tokens",
+        "/usage/cache_read_input_tokens",
+        "/usage/cache_creation_input_tokens",
+        "/usage/output_tokens",
+        "/usage/server_tool_use/web_search_requests",
+    ]
+    .map(|place| count(answer, place));
+    let input = fresh + cache_read + cache_write;
+    Usage { input, output, cache_read, cache_write, searches, ..Usage::default() }
 }
 
 pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {

@@ -1,11 +1,12 @@
 //! Google's own search: a Gemini model whose answer is grounded in what it found.
 
 use reqwest::header::HeaderName;
+use rooftree_protocol::Usage;
 use serde_json::{Value, json};
 
 use super::{
     Hit, Wish, domains,
-    wire::{Request, field, list},
+    wire::{Request, count, field, list},
 };
 
 pub(super) fn request(wish: &Wish, model: &str, key: &str) -> Request {
@@ -14,6 +15,21 @@ pub(super) fn request(wish: &Wish, model: &str, key: &str) -> Request {
         json!({"contents": [{"role": "user", "parts": [{"text": asked}]}], "tools": [{"google_search": {}}]});
     let headers = vec![(HeaderName::from_static("x-goog-api-key"), key.to_owned())];
     Request { path: format!("/v1beta/models/{model}:generateContent"), headers, body: Some(body) }
+}
+
+pub(super) fn usage(answer: &Value) -> Usage {
+    let [asked, found, cache_read, said, reasoning] = [
+        "/usageMetadata/promptTokenCount",
+        "/usageMetadata/toolUsePromptTokenCount",
+        "/usageMetadata/cachedContentTokenCount",
+        "/usageMetadata/candidatesTokenCount",
+        "/usageMetadata/thoughtsTokenCount",
+    ]
+    .map(|place| count(answer, place));
+    let grounding = list(answer, "candidates").filter_map(|candidate| candidate.get("groundingMetadata"));
+    let searches = grounding.flat_map(|grounding| list(grounding, "webSearchQueries")).count() as u64;
+    let (input, output) = (asked + found, said + reasoning);
+    Usage { input, output, cache_read, reasoning, searches, ..Usage::default() }
 }
 
 /// Its URLs lead to Google, which redirects; the title is the host they end up at.

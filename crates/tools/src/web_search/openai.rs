@@ -1,11 +1,12 @@
 //! OpenAI's own search: a model of theirs searches, with the tool their servers run.
 
 use reqwest::header::AUTHORIZATION;
+use rooftree_protocol::Usage;
 use serde_json::{Value, json};
 
 use super::{
     Hit, Wish, domains,
-    wire::{Request, add_excerpt, field, list},
+    wire::{Request, add_excerpt, count, field, list},
 };
 
 pub(super) fn request(wish: &Wish, model: &str, key: &str) -> Request {
@@ -23,6 +24,20 @@ pub(super) fn request(wish: &Wish, model: &str, key: &str) -> Request {
     });
     let headers = vec![(AUTHORIZATION, format!("Bearer {key}"))];
     Request { path: "/v1/responses".to_owned(), headers, body: Some(body) }
+}
+
+/// Each call of the search is charged for, whatever it did.
+pub(super) fn usage(answer: &Value) -> Usage {
+    let [input, output, cache_read, reasoning] = [
+        "/usage/input_tokens",
+        "/usage/output_tokens",
+        "/usage/input_tokens_details/cached_tokens",
+        "/usage/output_tokens_details/reasoning_tokens",
+    ]
+    .map(|place| count(answer, place));
+    let searches =
+        list(answer, "output").filter(|item| field(item, "type") == "web_search_call").count() as u64;
+    Usage { input, output, cache_read, reasoning, searches, ..Usage::default() }
 }
 
 /// What is cited comes first; what was only looked at has no title.

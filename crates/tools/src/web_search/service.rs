@@ -6,6 +6,7 @@ use reqwest::{
     StatusCode,
     header::{HeaderMap, HeaderValue},
 };
+use rooftree_protocol::Usage;
 use serde_json::Value;
 
 use super::{
@@ -21,6 +22,15 @@ use crate::web::{
 /// Looks a key up when it is needed: it may change while a program runs for days.
 pub type Key = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
+/// Says what a model's work costs, as far as prices are known.
+pub type Charge = Arc<dyn Fn(Usage) -> Usage + Send + Sync>;
+
+/// What a service found, and what a model used up to find it.
+pub(crate) struct Search {
+    pub hits: Vec<Hit>,
+    pub usage: Option<Usage>,
+}
+
 /// A service that can be asked.
 #[derive(Clone)]
 pub struct Service {
@@ -32,6 +42,8 @@ pub struct Service {
     pub model: String,
     /// Its key.
     pub key: Key,
+    /// What it costs, for those that are models; nobody knows if absent.
+    pub charge: Option<Charge>,
 }
 
 impl fmt::Debug for Service {
@@ -51,18 +63,20 @@ impl Service {
                 base_url,
                 model: String::new(),
                 key: Arc::new(|| None),
+                charge: None,
             });
         }
         Backend::SEARCHING.into_iter().find_map(|backend| {
             let (name, base_url) = (backend.key_variable()?, backend.base_url()?.to_owned());
             variable(name)?;
             let variable = variable.clone();
-            Some(Self { backend, base_url, model: String::new(), key: Arc::new(move || variable(name)) })
+            let key: Key = Arc::new(move || variable(name));
+            Some(Self { backend, base_url, model: String::new(), key, charge: None })
         })
     }
 
     /// Asks, and keeps what was wished for.
-    pub(crate) async fn search(&self, web: &Web, wish: &Wish) -> Result<Vec<Hit>, Refusal> {
+    pub(crate) async fn search(&self, web: &Web, wish: &Wish) -> Result<Search, Refusal> {
         let key = (self.key)().unwrap_or_default();
         if let (Some(variable), true) = (self.backend.key_variable(), key.is_empty()) {
             let (title, name) = (self.backend.title(), self.backend.name());
@@ -90,7 +104,19 @@ impl Service {
             Backend::Google => google::hits(&answer),
         };
         let hits = hits.ok_or_else(|| self.failed("its answer holds no list of results"))?;
-        Ok(hits.into_iter().filter(|hit| domains::is_wanted(hit, wish)).take(wish.count).collect())
+        let hits = hits.into_iter().filter(|hit| domains::is_wanted(hit, wish)).take(wish.count).collect();
+        Ok(Search { hits, usage: self.used(&answer) })
+    }
+
+    /// What a model used up and what that costs; none where no model searches.
+    fn used(&self, answer: &Value) -> Option<Usage> {
+        let used = match self.backend {
+            Backend::Anthropic => anthropic::usage(answer),
+            Backend::OpenAi => openai::usage(answer),
+            Backend::Google => google::usage(answer),
+            Backend::SearXng | Backend::Brave | Backend::Tavily | Backend::Exa => return None,
+        };
+        Some(self.charge.as_ref().map_or(used, |charge| charge(used)))
     }
 
     async fn ask(&self, web: &Web, request: Request, key: &str) -> Result<Value, Refusal> {

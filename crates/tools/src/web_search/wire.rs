@@ -19,6 +19,11 @@ pub(super) fn field(value: &Value, name: &str) -> String {
     value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
+/// The number at a place of an answer; none is zero. What a service says is not added up beyond reason.
+pub(super) fn count(value: &Value, place: &str) -> u64 {
+    value.pointer(place).and_then(Value::as_u64).unwrap_or(0).min(1 << 40)
+}
+
 /// The elements of a field; none if it is no list.
 pub(super) fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
     value.get(name).and_then(Value::as_array).into_iter().flatten()

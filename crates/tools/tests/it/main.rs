@@ -11,6 +11,7 @@ mod background;
 mod changing;
 mod commands;
 mod denied;
+mod denied_reads;
 mod desk;
 mod mcp;
 mod mistakes;

@@ -7,5 +7,6 @@ mod hostile;
 mod http;
 mod lifetime;
 mod pinning;
+mod reading;
 mod stand;
 mod talking;

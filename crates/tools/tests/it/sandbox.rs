@@ -12,8 +12,8 @@ use crate::desk::Desk;
 fn confined(desk: &mut Desk, confinement: Confinement) {
     let private: Vec<PathBuf> = vec![desk.path("own")];
     let scratch = Some(desk.path("scratch"));
-    desk.context.sandbox =
-        Some(Confining { confinement, private: private.into(), scratch, ..Confining::default() });
+    let private = private.into();
+    desk.context.sandbox = Some(Confining { confinement, private, scratch, ..Confining::default() });
 }
 
 fn required() -> Confinement {

@@ -2,7 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use rooftree_tools::{Backend, Service, Web};
+use rooftree_protocol::Usage;
+use rooftree_tools::{Backend, Charge, Key, Service, Web};
 use serde_json::{Value, json};
 
 use crate::web::{Asked, Site, Surfer, answer, hasty, unfinished};
@@ -11,7 +12,8 @@ const KEY: &str = "tvly-canary-0123456789";
 
 fn service(backend: Backend, site: &Site) -> Option<Service> {
     let base_url = format!("http://127.0.0.1:{}/", site.port());
-    Some(Service { backend, base_url, model: "m-1".into(), key: Arc::new(|| Some(KEY.to_owned())) })
+    let key: Key = Arc::new(|| Some(KEY.to_owned()));
+    Some(Service { backend, base_url, model: "m-1".into(), key, charge: None })
 }
 
 fn said(body: Value) -> Vec<u8> {
@@ -258,6 +260,7 @@ async fn a_service_is_never_a_metadata_service() {
         base_url: "http://169.254.169.254".into(),
         model: String::new(),
         key: Arc::new(|| None),
+        charge: None,
     };
     let text =
         Surfer::searching(&Web::default(), Some(service)).failed("WebSearch", json!({"query": "x"})).await;
@@ -275,4 +278,33 @@ fn a_service_is_found_in_variables() {
     assert_eq!((found(&["TAVILY_API_KEY"]).unwrap().key)().unwrap(), "value of TAVILY_API_KEY");
     assert!(found(&[]).is_none());
     assert!(!format!("{:?}", found(&["TAVILY_API_KEY"])).contains("value of TAVILY"));
+}
+
+#[tokio::test]
+async fn what_a_model_used_up_is_counted_with_its_searches() {
+    let anthropic = json!({"content": [], "usage": {"input_tokens": 10, "cache_read_input_tokens": 5,
+        "output_tokens": 7, "server_tool_use": {"web_search_requests": 2}}});
+    let openai = json!({"output": [{"type": "web_search_call"}, {"type": "web_search_call"}, {"type": "message"}],
+        "usage": {"input_tokens": 15, "input_tokens_details": {"cached_tokens": 5}, "output_tokens": 7}});
+    let google = json!({"candidates": [{"groundingMetadata": {"webSearchQueries": ["a", "b"]}}],
+        "usageMetadata": {"promptTokenCount": 10, "toolUsePromptTokenCount": 5, "cachedContentTokenCount": 5,
+        "candidatesTokenCount": 7}});
+    let table = [(Backend::Anthropic, anthropic), (Backend::OpenAi, openai), (Backend::Google, google)];
+    for (backend, body) in table {
+        let site = Site::answering(move |_| said(body.clone())).await;
+        let charge: Charge = Arc::new(|usage| Usage { cost_usd: usage.searches as f64, ..usage });
+        let service = Service { charge: Some(charge), ..service(backend, &site).unwrap() };
+        let found = Surfer::searching(&Web::default(), Some(service));
+        let usage = found.call("WebSearch", json!({"query": "x"})).await.usage.unwrap();
+        let counted = (usage.input, usage.output, usage.cache_read, usage.searches, usage.cost_usd);
+        assert_eq!(counted, (15, 7, 5, 2, 2.0), "{backend:?}");
+    }
+    let body = json!({"type": "search"});
+    let site = Site::answering(move |_| said(body.clone())).await;
+    let found = Surfer::searching(&Web::default(), service(Backend::Brave, &site));
+    assert_eq!(
+        found.call("WebSearch", json!({"query": "x"})).await.usage,
+        None,
+        "no model, nothing to count"
+    );
 }

@@ -64,7 +64,7 @@ pub fn of(here: &Here, definition: &AgentDefinition) -> Effective {
         tools: tools().iter().map(|tool| judged(tool, definition)).collect(),
         asks: asks(definition, definitions),
         asked_by: asked_by.map(|other| other.name.clone()).collect(),
-        missing: here.household.surroundings.missing(definition),
+        missing: here.household.surroundings.current().missing(definition, definitions),
         unenforced: unenforced(here, definition),
         limits: definition.limits.clone(),
     }

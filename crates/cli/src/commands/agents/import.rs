@@ -1,13 +1,12 @@
 //! Makes agents of our own out of what another program has.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use clap::{Args, ValueEnum};
-use rooftree_protocol::{AgentDefinition, Dialect, ErrorCode, Problem};
+use rooftree_protocol::{Dialect, ErrorCode, Problem};
 use rooftree_runtime::definitions::{Knowledge, Library, Loaded, Severity, written};
 
 use super::place::{Where, write_new};
@@ -76,28 +75,19 @@ fn read(program: Program, path: &Path, environment: &Environment) -> Result<Load
     let library = household::library(environment, &settings, &minds);
     // Keys stay where they are: what is written names the variable, not what is in it.
     let variables = Arc::new(|name: &str| Some(format!("${{{name}}}")));
-    let library = Library { knowledge: Knowledge { variables, ..library.knowledge.clone() }, ..library };
+    // A model that cannot be had here is still the one that was meant.
+    let naming = library.knowledge.naming.clone();
+    let naming =
+        Arc::new(move |name: &str| naming(name).or_else(|problem| name.parse().map_err(|_| problem)));
+    let knowledge = Knowledge { variables, naming, ..library.knowledge.clone() };
+    let library = Library { knowledge, ..library };
     let dialect = match program {
-        Program::Claude | Program::Opencode | Program::Goose => Dialect::Fourmis,
+        Program::Claude | Program::Opencode => Dialect::Fourmis,
         Program::Emdash => Dialect::Emdash,
         Program::Koda => Dialect::Koda,
         Program::Assistant => Dialect::Assistant,
-        Program::Daycare => return Ok(daycare(path)),
+        Program::Goose => return Ok(library.import_goose(path)),
+        Program::Daycare => return Ok(library.import_daycare(path)),
     };
     Ok(library.load_files(&[path.to_owned()], Some(dialect)))
-}
-
-/// Daycare has one agent, described by the prompts in its directory.
-fn daycare(path: &Path) -> Loaded {
-    let read = |name: &str| {
-        fs::read_to_string(path.join(name)).or_else(|_| fs::read_to_string(path.join("prompts").join(name)))
-    };
-    let parts: Vec<String> = ["SOUL.md", "USER.md"].iter().filter_map(|name| read(name).ok()).collect();
-    if parts.is_empty() {
-        return Loaded::default();
-    }
-    let mut definition = AgentDefinition::new("daycare");
-    definition.description = "The assistant that was kept in daycare".into();
-    definition.prompt = parts.join("\n\n").trim().to_owned();
-    Loaded { definitions: vec![definition], diagnostics: Vec::new() }
 }

@@ -65,7 +65,8 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
 
 fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) -> String {
     let household = &here.household;
-    let tools = skill_tools::needed(&effective::tools(), &household.surroundings);
+    let surroundings = household.surroundings.current();
+    let tools = skill_tools::needed(&effective::tools(), &surroundings);
     let tools = rooftree_runtime::effective::tools(&tools, definition);
     let exposed = Exposed::of(&tools, definition.exposure, &environment.calls());
     let specs = exposure::functions(&tools, definition.source.dialect, exposed.as_ref());
@@ -76,7 +77,7 @@ fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) 
         tools: &specs,
         exposed: exposed.as_ref(),
         definitions: &household.definitions,
-        surroundings: &household.surroundings,
+        surroundings: &surroundings,
         memory,
         cwd: &environment.cwd,
     };

@@ -36,7 +36,7 @@ struct Typed {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let here = Here::look(environment)?;
     let definition = here.household.definitions.find(&arguments.name)?;
-    for missing in here.household.surroundings.missing(&definition) {
+    for missing in here.household.surroundings.current().missing(&definition, &here.household.definitions) {
         output::mention(environment, &missing);
     }
     let mut typed: Vec<OsString> =

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::{
-    Surroundings,
+    Definitions, Surroundings,
     definitions::{Diagnostic, Library, Loaded, Severity, Trust},
 };
 use serde_json::json;
@@ -78,6 +78,10 @@ fn check(paths: &[PathBuf], environment: &Environment, format: Form) -> Result<E
 /// Rules, skills and verifiers that are named and not there.
 fn missing(library: &Library, loaded: &Loaded) -> Vec<Diagnostic> {
     let surroundings = Surroundings::read(&library.places, 0);
+    let definitions = Definitions::builtin();
+    for known in library.load().definitions.iter().chain(&loaded.definitions) {
+        definitions.put(known.clone());
+    }
     let of = |definition: &rooftree_protocol::AgentDefinition| {
         let path = definition.source.path.clone().unwrap_or_default();
         let complain = move |message| Diagnostic {
@@ -89,7 +93,7 @@ fn missing(library: &Library, loaded: &Loaded) -> Vec<Diagnostic> {
             line: String::new(),
             help: Some("the agent works without it".into()),
         };
-        surroundings.missing(definition).into_iter().map(complain).collect::<Vec<_>>()
+        surroundings.missing(definition, &definitions).into_iter().map(complain).collect::<Vec<_>>()
     };
     loaded.definitions.iter().flat_map(of).collect()
 }

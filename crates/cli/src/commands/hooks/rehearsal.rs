@@ -6,7 +6,7 @@ use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::{
     Clock, Hooks, SystemClock,
-    hooks::{Answer, Failure, Ground, Occasion, Point, Use, Verdict},
+    hooks::{Answer, Failure, Ground, Occasion, Point, Verdict},
 };
 use rooftree_tools::{Processes, SemanticSearch, toolset::Found};
 use serde::Serialize;
@@ -168,21 +168,13 @@ fn about_a_tool(arguments: &Arguments, mut occasion: Occasion) -> Result<Occasio
     let input = tool.normalise(&arguments.tool, input).map_err(|words| {
         wrong(format!("these are no arguments of {}", tool.spec().name)).cause(words).fix("use --input JSON")
     })?;
-    let details = json!({
-        "tool_name": tool.spec().name,
-        "tool_input": input,
-        "tool_use_id": "call_sample",
-        "tool_response": {"success": true, "text": "", "files": []},
-    });
-    occasion.details = map(details);
-    if occasion.point != Point::PostToolUse {
-        occasion.details.shift_remove("tool_response");
+    occasion = occasion.calling(tool.as_ref(), &input);
+    occasion.details.insert("tool_use_id".into(), json!("call_sample"));
+    if occasion.point == Point::PostToolUse {
+        let response = json!({"success": true, "text": "", "files": []});
+        occasion.details.insert("tool_response".into(), response);
     }
-    let aliases = tool.aliases().iter().map(|alias| (*alias).to_owned());
-    let names: Vec<String> = std::iter::once(tool.spec().name.clone()).chain(aliases).collect();
-    let about =
-        Use { tool: tool.spec().name.clone(), subject: tool.subject(&input), effect: tool.effect(&input) };
-    Ok(occasion.named(names).about(about))
+    Ok(occasion)
 }
 
 fn map(value: Value) -> Map<String, Value> {

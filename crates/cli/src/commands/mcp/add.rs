@@ -1,5 +1,7 @@
 //! Sets a server up, for the user or for the project.
 
+use std::path::Path;
+
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_tools::mcp::Found;
@@ -96,10 +98,18 @@ fn server(arguments: &Arguments) -> Result<Value, Problem> {
         }
     }
     if let Some(entries) = server.as_object_mut() {
+        // Whoever names a directory to a server of their own hands it over.
+        let named = arguments.command.iter().skip(1).filter(|word| is_handed_over(word, arguments.project));
+        let named: Vec<&String> = named.collect();
+        entries.extend((!named.is_empty()).then(|| ("writable".to_owned(), json!(named))));
         entries.extend(arguments.timeout.map(|seconds| ("timeout".to_owned(), json!(seconds))));
         entries.extend(arguments.trust_hints.then(|| ("trustHints".to_owned(), json!(true))));
     }
     Ok(server)
+}
+
+fn is_handed_over(word: &str, is_project: bool) -> bool {
+    !is_project && Path::new(word).is_absolute() && Path::new(word).is_dir()
 }
 
 fn pairs(written: &[String], between: char) -> Result<Map<String, Value>, Problem> {

@@ -12,7 +12,7 @@ use crate::{
     exit::Exit,
     listing, output,
     table::{Give, Table},
-    terminal::wording::counted,
+    terminal::{clean::clean_line, wording::counted},
 };
 
 /// Options of `mcp test` and `mcp tools`.
@@ -78,6 +78,32 @@ pub async fn tools(arguments: &Arguments, environment: &Environment) -> Result<E
     Ok(Exit::DONE)
 }
 
+/// Lists its prompts.
+pub async fn prompts(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let gathered = gathered(environment)?;
+    let known = gathered.named(&arguments.name)?;
+    let servers = gathered.servers(environment);
+    let found = servers.prompts(&arguments.name, &known.server).await;
+    servers.close().await;
+    let found = found.map_err(|error| unusable(&arguments.name, &error))?;
+    if arguments.json {
+        output::print(&output::json_page(&found)?)?;
+        return Ok(Exit::DONE);
+    }
+    let mut table =
+        Table::new([("PROMPT", Give::Stiff), ("TAKES", Give::Soft), ("WHAT IT SAYS IT IS FOR", Give::Soft)]);
+    for prompt in found {
+        let takes = prompt.arguments.iter().map(|blank| {
+            let name = clean_line(&blank.name);
+            if blank.required { name } else { format!("[{name}]") }
+        });
+        let takes = takes.collect::<Vec<_>>().join(" ");
+        table.row([format!("/{}", prompt.name), takes, prompt.description]);
+    }
+    output::print(&table.text(listing::look(environment)))?;
+    Ok(Exit::DONE)
+}
+
 async fn inspect(name: &str, environment: &Environment) -> Result<(About, Inspection), Problem> {
     let gathered = gathered(environment)?;
     let known = gathered.named(name)?;
@@ -91,7 +117,7 @@ async fn inspect(name: &str, environment: &Environment) -> Result<(About, Inspec
 }
 
 /// Why a server cannot be used, and what to do.
-pub(super) fn unusable(name: &str, error: &Error) -> Problem {
+pub fn unusable(name: &str, error: &Error) -> Problem {
     let problem = Problem::new(ErrorCode::ToolFailed, format!("MCP server `{name}` cannot be used"));
     let problem = problem.cause(error.to_string());
     match error {
@@ -99,6 +125,7 @@ pub(super) fn unusable(name: &str, error: &Error) -> Problem {
         Error::Gone(_) | Error::NotReady(_) => problem.fix(
             "check its command; if it needs your home, \"sandbox\": \"off\" in your mcp.json lets it run unconfined",
         ),
+        Error::Unfetched(_) => problem.fix(format!("set \"network\": \"on\" for `{name}` where it is written")),
         Error::Unconfined(_) => problem.fix("install bubblewrap (bwrap), see rooftree doctor"),
         _ => {
             problem.fix("check its command or address: rooftree mcp list --offline shows where it is written")

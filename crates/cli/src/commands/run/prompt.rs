@@ -33,6 +33,16 @@ pub struct Message {
 }
 
 impl Message {
+    /// The same with other words.
+    pub fn saying(text: String, message: Self) -> Self {
+        Self { text, ..message }
+    }
+
+    /// Its words.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The parts to post; bytes are put into the store.
     pub async fn parts(self, store: &dyn Store) -> Result<Vec<Part>, Problem> {
         let mut parts = Vec::new();

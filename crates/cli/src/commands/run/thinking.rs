@@ -55,7 +55,12 @@ pub fn choose(
         Tape::Playing(player) => player.models().into_iter().next(),
         Tape::Off | Tape::Recording(_) => None,
     };
-    let named = arguments.model.clone().or(recorded);
+    let mut typed = arguments.model.clone();
+    if typed.is_some() && settings.is_pinned("model") {
+        chosen.remarks.push("--model is ignored: model is pinned for this machine".into());
+        typed = None;
+    }
+    let named = typed.or(recorded);
     chosen.named = named.map(|name| chosen.understood(minds.resolve(&name))).transpose()?;
     if let Some(name) = minds::default_name(settings) {
         match minds.resolve(&name) {

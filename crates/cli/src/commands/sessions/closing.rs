@@ -56,6 +56,7 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
             files: Vec::new(),
             diff: None,
             task: None,
+            usage: None,
         }));
         calls += 1;
     }

@@ -1,10 +1,9 @@
 //! What the journal tells about one call: the policy that held, who was asked, what came of it. Pure.
 
 use rooftree_protocol::{
-    Answer, Event, EventBody, PermissionDecision, PermissionMode, PermissionScope, Timestamp, ToolCall,
-    event::{PolicyNote, ReplyPart, ToolRecord},
+    Answer, CallId, Effect, Event, EventBody, PermissionScope, Timestamp, ToolCall,
+    event::{PolicyNote, ToolRecord},
 };
-use rooftree_runtime::History;
 use rooftree_tools::{Followed, Policy, Rule};
 
 /// One call, as far as it went.
@@ -14,8 +13,12 @@ pub struct Past {
     pub call: ToolCall,
     /// The number of the reply that made it.
     pub number: u64,
-    /// The policy of its run, with the mode and the rules that had changed until then.
+    /// The policy it was judged by, as the journal tells it.
     pub note: Option<PolicyNote>,
+    /// What it was said to do to the world when it was judged, if the journal tells.
+    pub effect: Option<Effect>,
+    /// Whether it has been judged: what changes afterwards is about others.
+    is_judged: bool,
     /// The canonical name, once it was looked up.
     name: Option<String>,
     /// What let it happen, if it was made.
@@ -50,6 +53,13 @@ impl Past {
         self.answered.as_ref().is_some_and(|(_, answer, _)| answer.scope != PermissionScope::Once)
     }
 
+    /// It is judged now; an answer to a question about it comes later and judges nothing.
+    fn judged(&mut self, by: &Option<PolicyNote>, effect: Option<Effect>) {
+        if !std::mem::replace(&mut self.is_judged, true) {
+            (self.note, self.effect) = (by.clone(), effect);
+        }
+    }
+
     /// Whether an event is about it.
     pub fn is_about(&self, event: &Event) -> bool {
         let id = &self.call.id;
@@ -71,71 +81,36 @@ impl Past {
     }
 }
 
-/// What holds while the journal is read.
-#[derive(Default)]
-struct Holding {
-    note: Option<PolicyNote>,
-    /// Knows how the mode was changed, and whether anything from outside was read.
-    history: History,
-    /// Rules that answers made, with what they do.
-    made: Vec<(PermissionDecision, String)>,
-}
-
-impl Holding {
-    fn now(&self) -> Option<PolicyNote> {
-        let mut note = self.note.clone()?;
-        note.mode = match self.history.mode() {
-            Some(changed) if changed.is_wish => changed.mode,
-            Some(changed) => changed.mode.min(note.mode),
-            None => note.mode,
-        };
-        if self.history.outside().is_some() && note.mode == PermissionMode::Auto {
-            note.mode = PermissionMode::AcceptEdits;
-        }
-        note.skills.extend(self.history.skill().filter(|skill| skill.narrows()).cloned());
-        for (decision, rule) in &self.made {
-            let list = if *decision == PermissionDecision::Allow { &mut note.allow } else { &mut note.deny };
-            if !list.contains(rule) {
-                list.push(rule.clone());
-            }
-        }
-        Some(note)
-    }
-}
-
 /// All calls of a journal.
 pub fn calls(events: &[Event]) -> Vec<Past> {
-    let (mut calls, mut holding): (Vec<Past>, Holding) = (Vec::new(), Holding::default());
+    let (mut calls, mut holding) = (Vec::new(), None);
     for event in events {
         take(event, &mut calls, &mut holding);
     }
     calls
 }
 
-fn take(event: &Event, calls: &mut Vec<Past>, holding: &mut Holding) {
-    holding.history.apply(event);
+/// `holding` is the policy that holds while the journal is read.
+fn take(event: &Event, calls: &mut Vec<Past>, holding: &mut Option<PolicyNote>) {
+    let named = |calls: &mut Vec<Past>, id: &CallId| calls.iter().rposition(|past| past.call.id == *id);
     match &event.body {
-        EventBody::RunStarted { policy, .. } => holding.note = policy.as_deref().cloned(),
-        EventBody::MessageCompleted(reply) => {
-            let made = reply.parts.iter().filter_map(|part| match part {
-                ReplyPart::Call(call) => Some(past(event, call, holding)),
-                _ => None,
-            });
-            calls.extend(made);
-        }
-        EventBody::ToolStarted { call, tool, permitted, input, inside, .. } => {
-            if inside.is_some() && calls.iter().all(|past| past.call.id != *call) {
+        EventBody::RunStarted { policy, .. } => *holding = policy.as_deref().cloned(),
+        EventBody::PolicyChanged(policy) => *holding = Some(policy.clone()),
+        EventBody::MessageCompleted(reply) => calls.extend(reply.calls().map(|call| past(event, call))),
+        EventBody::ToolStarted { call, tool, permitted, effect, input, inside, .. } => {
+            if inside.is_some() && named(calls, call).is_none() {
                 let call = ToolCall { id: call.clone(), tool: tool.clone(), input: input.clone() };
-                calls.push(past(event, &call, holding));
+                calls.push(past(event, &call));
             }
-            if let Some(past) = calls.iter_mut().rev().find(|past| past.call.id == *call) {
+            if let Some(past) = named(calls, call).and_then(|at| calls.get_mut(at)) {
+                past.judged(holding, Some(*effect));
                 (past.name, past.permitted) = (Some(tool.clone()), Some(permitted.clone()));
             }
         }
-        EventBody::PermissionRequested { call, tool, .. } => {
-            if let Some(past) = calls.iter_mut().rev().find(|past| past.call.id == *call) {
-                // Whatever changed between the reply and the question held for the question.
-                (past.note, past.name) = (holding.now(), Some(tool.clone()));
+        EventBody::PermissionRequested { call, tool, effect, .. } => {
+            if let Some(past) = named(calls, call).and_then(|at| calls.get_mut(at)) {
+                past.judged(holding, Some(*effect));
+                past.name = Some(tool.clone());
                 past.asked = Some((event.ts, event.body.clone()));
             }
         }
@@ -143,19 +118,15 @@ fn take(event: &Event, calls: &mut Vec<Past>, holding: &mut Holding) {
             let asked = calls.iter_mut().rev().find(|past| past.permission() == Some(id.as_str()));
             if let Some(past) = asked {
                 past.answered = Some((event.ts, answer.clone(), by.clone()));
-                if let (true, Some((_, EventBody::PermissionRequested { rule, .. }))) =
-                    (past.made_rule(), &past.asked)
-                {
-                    holding.made.push((answer.decision, rule.clone()));
-                }
             }
         }
         EventBody::ToolCompleted(record) => {
             if let (Some(input), Some(_)) = (&record.input, &record.inside) {
                 let (id, tool) = (record.call.clone(), record.tool.clone());
-                calls.push(past(event, &ToolCall { id, tool, input: input.clone() }, holding));
+                calls.push(past(event, &ToolCall { id, tool, input: input.clone() }));
             }
-            if let Some(past) = calls.iter_mut().rev().find(|past| past.call.id == record.call) {
+            if let Some(past) = named(calls, &record.call).and_then(|at| calls.get_mut(at)) {
+                past.judged(holding, None);
                 past.name.get_or_insert_with(|| record.tool.clone());
                 past.record = Some(record.clone());
             }
@@ -164,12 +135,14 @@ fn take(event: &Event, calls: &mut Vec<Past>, holding: &mut Holding) {
     }
 }
 
-fn past(event: &Event, call: &ToolCall, holding: &Holding) -> Past {
+fn past(event: &Event, call: &ToolCall) -> Past {
     Past {
         agent: event.agent.clone(),
         call: call.clone(),
         number: event.id.unwrap_or_default(),
-        note: holding.now(),
+        note: None,
+        effect: None,
+        is_judged: false,
         name: None,
         permitted: None,
         asked: None,

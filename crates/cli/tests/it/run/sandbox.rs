@@ -118,7 +118,7 @@ ask refused.example
 true"#;
 
 /// Says hello to everybody who asks, for as long as this process lives.
-fn greeter() -> String {
+pub fn greeter() -> String {
     let server = server();
     let port = server.local_addr().unwrap().port().to_string();
     thread::spawn(move || {
@@ -173,4 +173,50 @@ fn without_bubblewrap_a_list_is_nobody_or_a_refusal() {
         assert!(text.contains(wanted), "{mode}: {text}");
         assert!(!text.contains("direct") || text.contains("not confined here"), "{mode}: {text}");
     }
+}
+
+#[test]
+fn what_a_rule_denies_reading_is_not_there_for_commands() {
+    // No word of it is what the rules name: what keeps it is the sandbox.
+    let command = "n=.env; cat $n; grep -rhs hunter2 .; echo done";
+    for (flags, reaches) in
+        [(&["--deny", "Read(.env)", "--deny", "Read(secrets/**)"][..], false), (&[], true)]
+    {
+        let desk = Desk::new("");
+        desk.rewrite(&format!(
+            "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = {{ command = '''{command}''' }}\n\
+             [[reply]]\ntext = \"\"\"{{{{ results[0].text }}}}\"\"\""
+        ));
+        fs::create_dir(desk.path().join("secrets")).unwrap();
+        for name in [".env", "secrets/key"] {
+            fs::write(desk.path().join(name), format!("hunter2 of {name}\n")).unwrap();
+        }
+        let arguments = [&["--permission-mode", "bypass", "--sandbox", "required"], flags, &["Go"]].concat();
+        let text = desk.run(&arguments).well();
+        if text.contains("needs bubblewrap") || text.contains("nothing here can do that") {
+            eprintln!("left out: {text}");
+            return;
+        }
+        assert!(text.contains("done"), "{text}");
+        for name in [".env", "secrets/key"] {
+            assert_eq!(text.contains(&format!("hunter2 of {name}")), reaches, "{flags:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn without_bubblewrap_it_is_said_that_a_denied_file_can_be_read() {
+    let place = tempfile::tempdir().unwrap();
+    ["bash", "true", "cat"].iter().for_each(|program| link(program, place.path()));
+    let desk = Desk::new("");
+    desk.rewrite(
+        "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = { command = \"echo done\" }\n\
+         [[reply]]\ntext = \"\"\"{{ results[0].text }}\"\"\"",
+    );
+    fs::write(desk.path().join(".env"), "hunter2").unwrap();
+    let arguments = ["--permission-mode", "bypass", "--sandbox", "auto", "--deny", "Read(.env)", "Go"];
+    let text = finished(desk.command(&arguments).env("PATH", place.path()).spawn().unwrap()).well();
+    let is_said =
+        text.contains("that cannot be kept from commands here") || text.contains("not confined here");
+    assert!(is_said && text.contains("done"), "{text}");
 }

@@ -65,3 +65,32 @@ fn a_rule_under_another_name_of_a_tool_holds() {
     let done = desk.run(&["--permission-mode", "bypass", "--deny", "write_file", "Go"]);
     assert_eq!((done.code, done.out.as_str()), (0, "not written\n"), "{}", done.err);
 }
+
+#[test]
+fn anything_can_be_set_on_the_command_line_and_goes_before_files() {
+    let desk = Desk::new(WRITES);
+    fs::write(desk.house.path().join("config.toml"), "[permission]\nmode = \"plan\"").unwrap();
+    let done = desk.run(&["-c", "permission.mode=ask", "-c", "permission.allow=['Write(new.txt)']", "Go"]);
+    assert_eq!(done.well(), "written\n");
+    let desk = Desk::new(WRITES);
+    let done = desk.run(&["-c", "permission.mode=bypass", "--config", "permission.deny=['Write']", "Go"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "not written\n"), "{}", done.err);
+    let other = desk.house.path().join("other.toml");
+    fs::write(&other, "[[reply]]\ntext = \"the other\"").unwrap();
+    let model = format!("model=scripted/{}", other.display());
+    assert_eq!(desk.run(&["-c", &model, "Go"]).well(), "the other\n", "what is typed goes before variables");
+}
+
+#[test]
+fn a_key_nobody_knows_is_refused_with_the_nearest_one() {
+    let desk = Desk::with_echo();
+    for (typed, meant) in [
+        ("permission.mod=ask", "did you mean `permission.mode`?"),
+        ("max_turns=3", "did you mean `limits.max_turns`?"),
+        ("limits", "write KEY=VALUE"),
+    ] {
+        let done = desk.run(&["-c", typed, "Go"]);
+        assert_eq!(done.code, 2, "{typed}: {}", done.err);
+        assert!(done.err.contains(meant), "{typed}: {}", done.err);
+    }
+}

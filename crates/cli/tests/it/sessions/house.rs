@@ -266,6 +266,7 @@ impl<'a> Writer<'a> {
             inside: None,
             input: None,
             skill: None,
+            usage: None,
         }));
     }
 

@@ -20,7 +20,7 @@ use std::{
 use nix::libc;
 use rooftree_process::{
     Environment, Finished, Input, Sandbox, Spawn,
-    sandbox::{Backend, Network},
+    sandbox::{Backend, Network, repositories_below},
     spawn,
 };
 use tempfile::TempDir;
@@ -85,8 +85,16 @@ impl Fixture {
         put("work/.mcp.json", "{}");
         let tool = root.path().join("house/.tool/bin/tool");
         fs::set_permissions(tool, fs::Permissions::from_mode(0o755)).unwrap();
-        let git = Command::new("git").args(["init", "-q"]).current_dir(root.path().join("work")).status();
-        assert!(git.unwrap().success());
+        put("work/denied/key", "secret canary\n");
+        put("work/denied.env", "secret canary\n");
+        put("out/denied", "secret\n");
+        put("work/module/.git", "gitdir: ../.git/modules/libs/module\n");
+        for repository in ["work", "work/clone", "work/.git/modules/libs/module"] {
+            let bare = repository.ends_with("module").then_some("--bare");
+            let mut git = Command::new("git");
+            git.args(["init", "-q"]).args(bare).arg(root.path().join(repository));
+            assert!(git.status().unwrap().success());
+        }
         let token = root.path().file_name().unwrap().to_string_lossy().into_owned();
         let strewn: Vec<PathBuf> =
             ["/tmp", "/dev/shm", "/run"].iter().map(|place| Path::new(place).join(&token)).collect();
@@ -119,6 +127,11 @@ impl Fixture {
             self.path("house/.tool/credentials.toml"),
         ]);
         sandbox.readable.push(self.path("house/.tool"));
+        for git in repositories_below(&self.path("work")) {
+            sandbox.protect_repository(&git);
+        }
+        sandbox.denied =
+            ["work/denied", "work/denied.env", "out/denied"].map(|name| self.path(name)).to_vec();
         sandbox.protected.extend([self.path("work/.rooftree"), self.path("work/.mcp.json")]);
         fs::create_dir_all(self.path("scratch")).unwrap();
         sandbox.temporary = Some(self.path("scratch"));

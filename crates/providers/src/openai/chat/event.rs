@@ -152,6 +152,7 @@ impl From<Tokens> for Usage {
             cache_read: cached.unwrap_or_default().min(input),
             cache_write: prompt.cache_write_tokens.unwrap_or_default().min(input),
             reasoning: reasoning.unwrap_or_default().min(output),
+            searches: 0,
             cost_usd: tokens.cost.unwrap_or_default(),
             cost_complete: tokens.cost.is_some(),
         }

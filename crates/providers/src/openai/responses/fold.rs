@@ -125,6 +125,7 @@ impl Fold {
         if items.is_empty() {
             items = last.output.unwrap_or_default();
         }
+        let searches = items.iter().filter(|item| is_search(item)).count() as u64;
         let mut parts = Parts { provider, parts: Vec::new(), calls: 0, refused: false };
         items.into_iter().for_each(|item| parts.take(item));
         let reason = last.incomplete_details.and_then(|details| details.reason);
@@ -135,10 +136,15 @@ impl Fold {
             _ if parts.refused => StopReason::Refused,
             _ => StopReason::End,
         };
-        let usage = last.usage.map(Usage::from).unwrap_or_default();
+        let usage = Usage { searches, ..last.usage.map(Usage::from).unwrap_or_default() };
         let request = last.id.or(self.id.take());
         Some(Reply { parts: parts.parts, stop, usage, request, dropped: Vec::new() })
     }
+}
+
+/// Whether an item tells of a search that the vendor's servers made and charge for.
+fn is_search(item: &Value) -> bool {
+    item.get("type").and_then(Value::as_str) == Some("web_search_call")
 }
 
 /// Turns items into parts.

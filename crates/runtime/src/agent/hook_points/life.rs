@@ -77,7 +77,7 @@ fn instructions(agent: &Agent) {
         return;
     }
     let (reason, project) = ("session_start", agent.world.options.hooks.project.as_ref());
-    for file in &agent.world.options.surroundings.instructions.files {
+    for file in &agent.surroundings.instructions.files {
         let is_theirs = file.starts_with(project.unwrap_or(&agent.session.cwd));
         let kind = if is_theirs { "Project" } else { "User" };
         let details = json!({"file_path": file, "memory_type": kind, "load_reason": reason});

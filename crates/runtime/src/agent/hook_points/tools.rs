@@ -6,7 +6,7 @@ use rooftree_protocol::{CallId, EventBody, Outcome, Todo, TodoStatus, event::Too
 use rooftree_tools::ToolOutput;
 use serde_json::{Value, json};
 
-use super::{Prepared, fire, keep, names_of, occasion, stopped, tell, unless_interrupted, use_of, wants};
+use super::{Prepared, fire, keep, occasion, stopped, tell, unless_interrupted, wants};
 use crate::{
     Error,
     agent::Agent,
@@ -75,12 +75,8 @@ fn tool_use(agent: &Agent, one: &Prepared) -> ToolUse {
 
 /// An occasion that is about one call.
 pub(super) fn about_call(agent: &Agent, point: Point, one: &Prepared, more: Value) -> Occasion {
-    let call = json!({
-        "tool_name": one.tool.spec().name,
-        "tool_input": one.input,
-        "tool_use_id": one.call.id,
-    });
-    let mut occasion = occasion(agent, point, call).named(names_of(one)).about(use_of(one));
+    let mut occasion = occasion(agent, point, json!({})).calling(one.tool.as_ref(), &one.input);
+    occasion.details.insert("tool_use_id".into(), json!(one.call.id));
     if let Value::Object(more) = more {
         occasion.details.extend(more);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rooftree_protocol::{McpServer, Network, SandboxMode};
+use rooftree_protocol::{McpServer, SandboxMode};
 
 use super::Filling;
 use crate::definitions::tree::{Entry, Node, Value};
@@ -46,11 +46,7 @@ impl Filling<'_> {
                 "enabled" => server.enabled = self.flag(field).unwrap_or(true),
                 "timeout" | "timeout_secs" => server.timeout_secs = self.count(field).map(u64::from),
                 "sandbox" => server.sandbox = self.confinement(field),
-                "network" => match field.node.text() {
-                    Some("on") => server.network = Some(Network::On),
-                    Some("off") => server.network = Some(Network::Off),
-                    _ => self.wrong(field, "`on` or `off`"),
-                },
+                "network" => server.network = self.network(field),
                 "type" if matches!(field.node.text(), Some("sse" | "ws")) => {
                     self.wrong(field, "a server of the kind `stdio` or `http`");
                 }

@@ -100,15 +100,15 @@ impl Filling<'_> {
     }
 
     /// Read as text: to some, `off` is a word for false.
-    pub(super) fn network(&mut self, entry: &Entry) {
+    pub(super) fn network(&mut self, entry: &Entry) -> Option<Network> {
         let read: Option<Network> = match entry.node.text() {
             Some(text) => text.parse().ok(),
             None => serde_json::from_value(entry.node.json()).ok(),
         };
-        match read {
-            Some(network) => self.definition.network = Some(network),
-            None => self.wrong(entry, "on, off or a list of hosts such as [crates.io, \"*.github.com\"]"),
+        if read.is_none() {
+            self.wrong(entry, "on, off or a list of hosts such as [crates.io, \"*.github.com\"]");
         }
+        read
     }
 
     pub(super) fn use_as(&mut self, entry: &Entry) {

@@ -17,7 +17,7 @@ use crate::{
     caller::Caller,
     delegation::{
         Asked, answer, dialect,
-        wait::{Waited, Waiting, look},
+        wait::{Late, Waited, Waiting, look},
     },
 };
 
@@ -116,7 +116,8 @@ async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext)
     }
     // Whoever stops waiting does not stop the task.
     let (nobody_stops_it, patience) = (CancellationToken::new(), Duration::from_secs(patience));
-    let waiting = Waiting { asked: &asked, told }.wait(&caller.world, &nobody_stops_it, patience);
+    let waiting =
+        Waiting { asked: &asked, told, late: Late::Detach }.wait(&caller.world, &nobody_stops_it, patience);
     match context.cancel.run_until_cancelled(waiting).await {
         Some(Waited::Ended(end)) => ended(asked.note(), &end),
         _ => running(),

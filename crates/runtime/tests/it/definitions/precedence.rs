@@ -128,3 +128,13 @@ fn one_definition_extends_another_across_levels_and_never_itself() {
     );
     assert!(!loaded.definitions.iter().any(|found| found.name == "x" || found.name == "y"));
 }
+
+#[test]
+fn who_can_be_reached_over_http_says_so_itself() {
+    let folder = Folder::new()
+        .with("user/agents/open.md", "---\ndescription: x\napi_exposed: true\n---\nYou work.")
+        .with("user/agents/closed.md", "---\nextends: open\n---\n");
+    let (definitions, _) = reading(&folder, Trust::Given);
+    assert!(definitions.find("open").unwrap().api_exposed);
+    assert!(!definitions.find("closed").unwrap().api_exposed, "not inherited");
+}

@@ -105,7 +105,7 @@ fn a_definition_chooses_its_rules_and_skills() {
     assert!(text.contains("Short sentences.") && !text.contains("Test everything."), "{text}");
     assert!(text.contains("/skills/pdf/run on ") && !text.contains("Load one with the Skill tool"), "{text}");
     assert!(!text.contains("Todo list"), "{text}");
-    assert_eq!(surroundings.missing(&definition), ["rule `missing` is not there"]);
+    assert_eq!(surroundings.missing(&definition, &Definitions::builtin()), ["rule `missing` is not there"]);
 }
 
 #[test]
@@ -152,7 +152,7 @@ async fn a_skill_is_loaded_on_demand_within_the_scope_of_its_agent() {
     let load = |name: &str| call("activate_skill", json!({"name": name, "arguments": "a.pdf"}));
     let script = [say("").calls([load("PDF"), load("nothing"), call("ListSkills", json!({}))]), say("done")];
     let mut plan = Plan::new(script).tools(tools());
-    plan.surroundings = Arc::new(surroundings(&folder));
+    plan.surroundings = surroundings(&folder).into();
     let house = plan.build();
     let session = house.post("go").await;
     house.finished(&session).await;

@@ -39,7 +39,14 @@ async fn a_child_that_would_cost_more_than_its_share_ends_with_its_own_status() 
         say("{{ results[0].text | first_line }}").agent("lead"),
         say("unaffordable").agent("helper"),
     ]);
-    plan.price = Some(Price { input: 10.0, output: 10.0, cache_read: None, cache_write: None, long: None });
+    plan.price = Some(Price {
+        input: 10.0,
+        output: 10.0,
+        cache_read: None,
+        cache_write: None,
+        long: None,
+        search: None,
+    });
     let limits = Limits { max_cost_usd: Some(0.000_001), ..Limits::default() };
     let house = plan.agent(AgentDefinition { limits, ..agent("helper") }).build();
     let session = house.post("go").await;

@@ -2,22 +2,28 @@
 
 use std::{path::PathBuf, process::Command, sync::Arc};
 
-use rooftree_protocol::{AgentDefinition, Isolation};
-use rooftree_providers::scripted::{Entry, call, say};
+use rooftree_protocol::{AgentDefinition, Isolation, PermissionMode};
+use rooftree_providers::scripted::{Call, Entry, call, say};
 use rooftree_testkit::{House, Plan};
-use rooftree_tools::Processes;
+use rooftree_tools::{Processes, Rule};
 use serde_json::json;
 
 use super::{agent, task, task_with};
 
 fn house(entries: impl IntoIterator<Item = Entry>) -> House {
+    house_with(entries, |_| {})
+}
+
+fn house_with(entries: impl IntoIterator<Item = Entry>, change: impl FnOnce(&mut Plan)) -> House {
     let tools = rooftree_tools::builtin(Arc::new(Processes::new(|| 1)));
-    let house = Plan::new(entries)
+    let tools = rooftree_runtime::people_tools::added_to(&tools);
+    let mut plan = Plan::new(entries)
         .delegating(tools)
         .agent(agent("red"))
         .agent(agent("blue"))
-        .agent(AgentDefinition { isolation: Isolation::None, ..agent("bold") })
-        .build();
+        .agent(AgentDefinition { isolation: Isolation::None, ..agent("bold") });
+    change(&mut plan);
+    let house = plan.build();
     std::fs::create_dir_all(work(&house)).unwrap();
     house
 }
@@ -180,4 +186,62 @@ async fn a_fork_with_a_copy_of_its_own_keeps_the_prefix_and_hears_where_it_works
         assert!(told.contains("a copy of your own") && told.contains("workspaces"), "{told}");
     }
     house.verify().await;
+}
+
+/// A child that leaves a file in a directory, by a command whose words do not say which.
+fn hides(directory: &str) -> [Entry; 2] {
+    let (start, rest) = directory.split_at(3);
+    let place = format!("\"${{d}}{rest}\"");
+    let command = format!("d={start}; mkdir -p {place} && echo x >{place}/key && echo x >beside");
+    [say("").agent("red").calls([call("Bash", json!({"command": command}))]), say("done").agent("red")]
+}
+
+/// Applies what the one task left, after other calls.
+async fn applied(directory: &str, before: Vec<Call>, change: impl FnOnce(&mut Plan)) -> (House, String) {
+    let id = "{{ results[0].text | find('run_[a-z0-9]+') }}";
+    let task = task_with("red", "hide", json!({"isolation": "worktree"}));
+    let apply = call("ApplyWorkspace", json!({"task_id": id}));
+    let script = [
+        say("").agent("lead").calls([task]),
+        say("").agent("lead").calls(before.into_iter().chain([apply])),
+        say("{{ results | map(attribute='text') | join(' ') }}").agent("lead"),
+    ];
+    let house = house_with(script.into_iter().chain(hides(directory)), change);
+    git(&house, &["init", "-q"]);
+    git(&house, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    let session = post(&house, "go").await;
+    let text = house.finished(&session).await.text;
+    (house, text)
+}
+
+#[tokio::test]
+async fn what_the_one_who_applies_may_not_write_is_not_applied_and_neither_is_the_rest() {
+    let rule = || Rule::parse("Write(secret/**)").unwrap();
+    for (directory, is_denied) in [("secret", true), ("public", false)] {
+        let (house, text) = applied(directory, vec![], |plan| plan.policy.deny.push(rule())).await;
+        let is_there = |name: &str| work(&house).join(name).exists();
+        let key = format!("{directory}/key");
+        assert_eq!((is_there(&key), is_there("beside")), (!is_denied, !is_denied), "{directory}: {text}");
+        let refused = "Nothing was applied: you may not write secret/key";
+        let words = if is_denied { refused } else { "Applied the changes of" };
+        assert!(text.contains(words), "{directory}: {text}");
+    }
+    let (house, text) = applied("secret", vec![], |_| {}).await;
+    assert!(work(&house).join("secret/key").exists(), "without the rule nothing keeps it: {text}");
+}
+
+#[tokio::test]
+async fn what_programs_obey_is_applied_only_by_whoever_may_write_it() {
+    for (mode, is_applied) in [(PermissionMode::Auto, false), (PermissionMode::Bypass, true)] {
+        let (house, text) = applied(".vscode", vec![], |plan| plan.policy.mode = mode).await;
+        assert_eq!(work(&house).join(".vscode/key").exists(), is_applied, "{mode:?}: {text}");
+        assert_eq!(text.contains("you may not write .vscode/key"), !is_applied, "{mode:?}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn in_plan_mode_nothing_is_applied() {
+    let (house, text) = applied("public", vec![call("EnterPlanMode", json!({}))], |_| {}).await;
+    assert!(text.contains("plan mode only looks"), "{text}");
+    assert!(!work(&house).join("public/key").exists() && !work(&house).join("beside").exists());
 }

@@ -1,6 +1,6 @@
 //! Every point there is, met in one life: what a hook file may name really happens.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use rooftree_protocol::{AgentDefinition, Answer, Command, EventBody, PermissionMode, QuestionReply};
 use rooftree_providers::scripted::{FaultKind, call, fail, say};
@@ -35,7 +35,7 @@ async fn every_point_that_a_file_may_name_is_met() {
     plan.window = Some(8_000);
     let mut around = Surroundings::default();
     around.instructions.files.push("AGENTS.md".into());
-    plan.surroundings = Arc::new(around);
+    plan.surroundings = around.into();
     let house = plan.build();
     let session = house.post("go").await;
     let asked = house.saw(&session, "question.requested").await;

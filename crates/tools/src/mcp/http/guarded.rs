@@ -134,6 +134,18 @@ async fn answer(
     }
 }
 
+/// For a fuzzer: the messages in what a server answers, which comes in pieces of this length.
+pub(in crate::mcp) async fn fuzzed(body: Vec<u8>, is_stream: bool) -> Vec<ServerJsonRpcMessage> {
+    if !is_stream {
+        return serde_json::from_slice(&body).into_iter().collect();
+    }
+    let length = usize::from(body.first().copied().unwrap_or_default()) % 31 + 1;
+    let pieces = futures::stream::iter(body.chunks(length).map(reqwest::Result::Ok));
+    let events = SseStream::from_bytes_stream(bounded_events(pieces));
+    let told = events.filter_map(async |event| serde_json::from_str(&event.ok()?.data?).ok());
+    told.collect().await
+}
+
 /// A refusal may carry an error for us, and a server that knows only earlier revisions refuses the
 /// hello of later ones like that.
 async fn refusal(

@@ -118,3 +118,31 @@ async fn while_several_calls_are_under_way_only_a_question_that_belongs_to_one_i
         stand.servers.close().await;
     }
 }
+
+#[tokio::test]
+async fn a_page_to_visit_is_shown_with_its_whole_address_and_the_answer_is_the_persons() {
+    let url = "https://login.a.test/authorize?client=7&state=x";
+    let served = Served::start(&["--visit", url]);
+    for one in [server(&["--visit", url]), server(&["--visit", url, "--modern"]), served.server()] {
+        let stand = Stand::new(&[("s", one)]);
+        for (said, action) in
+            [("done", "accept"), ("no", "decline"), ("not now", "cancel"), ("what?", "decline")]
+        {
+            let (ada, asked) = person(&[&[("page", &[said])]]);
+            assert_eq!(told(&stand, ada).await, json!({"action": action}), "{said}");
+            let question = asked.lock().unwrap().remove(0);
+            assert!(question.text.contains(&format!("\n{url}\n")), "{}", question.text);
+            assert!(question.text.contains("a page of login.a.test: Please log in."), "{}", question.text);
+            let labels: Vec<&str> = question.choices.iter().map(|choice| choice.label.as_str()).collect();
+            assert_eq!(labels, ["done", "no", "not now"]);
+        }
+        let (silent, _) = person(&[]);
+        assert_eq!(told(&stand, silent).await["action"], "decline");
+        stand.servers.close().await;
+    }
+    let posing = Stand::new(&[("s", server(&["--visit", "https://bank.test@evil.test/"]))]);
+    let (ada, asked) = person(&[&[("page", &["done"])]]);
+    assert_eq!(told(&posing, ada).await["action"], "decline");
+    assert!(asked.lock().unwrap().is_empty(), "nobody is shown what poses as something else");
+    posing.servers.close().await;
+}

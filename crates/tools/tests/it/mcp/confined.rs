@@ -84,3 +84,100 @@ fn outside() -> &'static str {
     let is_hidden = ["/tmp/", "/var/tmp/", "/home/", "/root/"].iter().any(|place| built.starts_with(place));
     if is_hidden && tempfile::tempdir_in("/opt").is_ok() { "/opt" } else { built }
 }
+
+#[tokio::test]
+async fn a_server_has_a_home_of_its_own_that_stays_and_nobody_elses() {
+    if !is_possible().await {
+        return;
+    }
+    let homes = tempfile::tempdir().unwrap();
+    let with = |setup: &mut rooftree_tools::mcp::Setup| {
+        setup.confining = confining(SandboxMode::Required, &[], &[homes.path().to_owned()]);
+        setup.homes = Some(homes.path().join("homes"));
+    };
+    let one = server(&[]);
+    let other = McpServer { args: server(&["--tools", "1"]).args, ..server(&[]) };
+    for (which, has_note) in [(&one, false), (&one, true), (&other, false)] {
+        let stand = Stand::with(&[("s", which.clone())], with);
+        let tools = stand.tools().await;
+        let read = stand.call(&tools, "read", json!({"path": "~/note"})).await;
+        assert_eq!(read.failure.is_none(), has_note, "{}", read.text());
+        assert_eq!(stand.call(&tools, "write", json!({"path": "~/note"})).await.failure, None);
+        stand.servers.close().await;
+    }
+    assert_eq!(fs::read_dir(homes.path().join("homes")).unwrap().count(), 2);
+}
+
+#[tokio::test]
+async fn what_a_server_is_handed_over_it_may_change_and_what_it_names_it_may_read() {
+    if !is_possible().await {
+        return;
+    }
+    let (named, given) = (tempfile::tempdir_in(outside()).unwrap(), tempfile::tempdir_in(outside()).unwrap());
+    fs::write(named.path().join("note"), "named").unwrap();
+    let mut one = server(&["--record", &given.path().join("heard").display().to_string()]);
+    one.env.insert("X".into(), "1".into());
+    one.args.extend(["--description".into(), named.path().display().to_string()]);
+    one.writable = vec![given.path().to_owned()];
+    let stand = Stand::with(&[("s", one)], |setup| {
+        setup.confining = confining(SandboxMode::Required, &[], &[]);
+    });
+    let tools = stand.tools().await;
+    let works = async |tool: &str, path: PathBuf| {
+        let input = json!({"path": path.display().to_string()});
+        stand.call(&tools, tool, input).await.failure.is_none()
+    };
+    assert!(works("write", given.path().join("new")).await && given.path().join("new").is_file());
+    assert!(works("read", named.path().join("note")).await);
+    assert!(!works("write", named.path().join("note")).await);
+    stand.servers.close().await;
+}
+
+#[tokio::test]
+async fn where_nothing_can_confine_a_server_it_is_refused_or_said_and_never_silent() {
+    const AGAIN: &str = "ROOFTREE_TEST_NO_SANDBOX_FOR_SERVERS";
+    // A test cannot change its own PATH, so it runs itself once more with one where there is no bubblewrap.
+    let Some(python) = std::env::var_os(AGAIN) else {
+        let place = tempfile::tempdir().unwrap();
+        let mut asked = std::process::Command::new("python3");
+        let python = asked.args(["-c", "import sys; print(sys.executable, end='')"]).output().unwrap().stdout;
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        let name = "mcp::confined::where_nothing_can_confine_a_server_it_is_refused_or_said_and_never_silent";
+        again.args(["--exact", name]).env("PATH", place.path());
+        let status = again.env(AGAIN, String::from_utf8(python).unwrap()).status();
+        assert!(status.unwrap().success());
+        return;
+    };
+    let marks = tempfile::tempdir().unwrap();
+    let one = server(&["--record", &marks.path().join("heard").display().to_string()]);
+    let one = McpServer { command: python.into_string().ok(), ..one };
+    for own in [None, Some(SandboxMode::Required)] {
+        let general = if own.is_none() { SandboxMode::Required } else { SandboxMode::Auto };
+        let one = McpServer { sandbox: own, ..one.clone() };
+        let stand = Stand::with(&[("s", one)], |setup| setup.confining = confining(general, &[], &[]));
+        let notice = stand.notice().await;
+        assert_eq!(notice.code, "mcp_failed");
+        assert!(notice.message.contains("was not started: it has to be confined"), "{}", notice.message);
+        assert!(!marks.path().join("heard").exists(), "nothing was started");
+    }
+    let hosts = McpServer { network: Some("a.test".parse().unwrap()), ..one.clone() };
+    for one in [one, hosts] {
+        let stand =
+            Stand::with(&[("s", one)], |setup| setup.confining = confining(SandboxMode::Auto, &[], &[]));
+        let offered = stand.offer().await;
+        let codes: Vec<&str> = offered.notices.iter().map(|notice| notice.code).collect();
+        assert_eq!((codes, offered.tools.is_empty()), (vec!["mcp_unconfined"], false));
+        assert!(offered.notices[0].message.contains("are not confined here: "), "{:?}", offered.notices);
+        drop(offered);
+        stand.servers.close().await;
+    }
+}
+
+#[tokio::test]
+async fn whom_an_unconfined_server_may_reach_is_said_to_have_no_effect() {
+    let one = McpServer { network: Some("a.test".parse().unwrap()), ..server(&[]) };
+    let stand = Stand::new(&[("s", one)]);
+    let notice = stand.notice().await;
+    assert!(notice.message.contains("reaches everybody"), "{}", notice.message);
+    stand.servers.close().await;
+}

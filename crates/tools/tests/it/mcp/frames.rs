@@ -49,3 +49,28 @@ fn fuzz_mcp_frames() {
         assert!(mcp::fuzz(input) <= lines, "more messages than lines");
     });
 }
+
+#[test]
+fn fuzz_mcp_frames_over_http() {
+    // The first byte says what kind of answer it is: even for a stream of events.
+    let stream = |seed: &str| {
+        let lines = seed.lines().map(|line| format!("data: {line}\n")).collect::<String>();
+        format!("@id: 1\nevent: message\n{lines}\n: kept alive\n\nretry: 5\ndata:\n\n")
+    };
+    let whole = SEEDS.iter().take(7).map(|seed| format!("A{seed}"));
+    let seeds: Vec<String> = SEEDS.iter().take(7).map(|seed| stream(seed)).chain(whole).collect();
+    for seed in &seeds {
+        assert_eq!(
+            mcp::fuzz_http(seed.as_bytes()),
+            1,
+            "a seed must get through, else nothing is tried: {seed}"
+        );
+    }
+    let seeds: Vec<&[u8]> = seeds.iter().map(String::as_bytes).collect();
+    let words =
+        [WORDS.as_slice(), &["data: ", "data", "\r\n", "\n\n", "event: message\n", "id:", "retry: -1\n"]];
+    fuzz::run(&seeds, &words.concat(), |input| {
+        let lines = input.split(|byte| matches!(byte, b'\n' | b'\r')).count();
+        assert!(mcp::fuzz_http(input) <= lines, "more messages than lines");
+    });
+}

@@ -127,21 +127,110 @@ fn grants_have_one_normal_form() {
     assert_eq!((write("/data/a"), write("/data/../etc/a")), (2, 1));
 }
 
+/// Paths that programs obey, each with a rule that names it.
+const OBEYED: [(&str, &str); 18] = [
+    (".git/config", "Write(.git/*)"),
+    ("sub/.git/hooks/x", "Edit(**/.git/hooks/*)"),
+    (".GIT/config", "Write(.GIT/config)"),
+    (".claude/settings.json", "Write(.claude/settings*.json)"),
+    (".claude/settings.local.json", "Edit(.claude/**)"),
+    (".mcp.json", "Write(.mcp.json)"),
+    (".rooftree/agents/a.md", "Write(.rooftree/agents/*.md)"),
+    (".agents/skills/a/SKILL.md", "Write(./.agents/**)"),
+    (".emdash/agents/a.md", "Write(.emdash/**)"),
+    (".vscode/tasks.json", "Write(/home/me/project/.vscode/*)"),
+    (".idea/workspace.xml", "Write(.idea/**)"),
+    (".devcontainer/devcontainer.json", "Write(.devcontainer/**)"),
+    (".cargo/config.toml", "Write(.cargo/config.toml)"),
+    (".envrc", "Write(**/.envrc)"),
+    (".husky/pre-commit", "Edit(.husky/*)"),
+    (".gitmodules", "write:./.gitmodules"),
+    ("/elsewhere/.git/config", "Write(/elsewhere/.git/**)"),
+    (".pre-commit-config.yaml", "Write(.pre-commit-config.yaml)"),
+];
+
+fn write(policy: &Policy, path: &str) -> u8 {
+    judge(policy, "Write", json!({"file_path": path, "content": ""})).freedom()
+}
+
 #[test]
 fn files_that_programs_obey_are_not_edited_without_asking() {
-    let policy = allowing(PermissionMode::AcceptEdits, &[]);
-    let table = [
-        ("src/a", 2),
-        (".git/config", 1),
-        ("sub/.git/hooks/x", 1),
-        (".claude/settings.json", 1),
-        (".mcp.json", 1),
-        (".GIT/config", 1),
-        (".github/x", 2),
+    use PermissionMode::{AcceptEdits, Ask, Auto, Bypass};
+    for (path, _) in OBEYED {
+        for (mode, freedom) in [(Ask, 1), (AcceptEdits, 1), (Auto, 1), (Bypass, 2)] {
+            assert_eq!(write(&allowing(mode, &[]), path), freedom, "{mode:?} {path}");
+        }
+    }
+    for path in ["src/a", ".github/workflows/a.yml", ".gitignore", ".cargo/registry/x", "git/config"] {
+        assert_eq!(write(&allowing(AcceptEdits, &[]), path), 2, "{path}");
+    }
+}
+
+#[test]
+fn no_wildcard_covers_what_programs_obey_and_a_rule_that_names_it_does() {
+    let wild = [
+        "*",
+        "Write",
+        "Edit",
+        "Write(**)",
+        "Edit(**/*)",
+        "Write(.*/**)",
+        "Write(/**)",
+        "Write({.git,.*}/**)",
     ];
-    for (path, freedom) in table {
-        let verdict = judge(&policy, "Write", json!({"file_path": path, "content": ""}));
-        assert_eq!(verdict.freedom(), freedom, "{path}: {verdict:?}");
+    for (path, naming) in OBEYED {
+        for rule in wild {
+            let policy = allowing(PermissionMode::Auto, &[rule]);
+            assert_eq!(write(&policy, path), 1, "{rule} {path}");
+            assert_eq!(write(&policy, "src/a"), 2, "{rule}");
+        }
+        assert_eq!(write(&allowing(PermissionMode::Ask, &[naming]), path), 2, "{naming} {path}");
+    }
+    // One name that is said does not cover another one.
+    let policy = allowing(PermissionMode::Ask, &["Write(.claude/**)"]);
+    assert_eq!((write(&policy, ".claude/a"), write(&policy, ".claude/.git/config")), (2, 1));
+    // Neither is it deleted by a wildcard.
+    let delete = |rule: &str| {
+        judge(&allowing(PermissionMode::Auto, &[rule]), "Delete", json!({"file_path": ".git/hooks"}))
+            .freedom()
+    };
+    assert_eq!((delete("Delete(**)"), delete("Delete(.git/hooks)")), (1, 2));
+    // Looking is free.
+    let looked = judge(&allowing(PermissionMode::Ask, &[]), "Read", json!({"file_path": ".git/config"}));
+    assert_eq!(looked.freedom(), 2);
+}
+
+#[test]
+fn who_is_asked_about_what_programs_obey_hears_why_and_what_would_allow_it() {
+    let policy = allowing(PermissionMode::Auto, &["Write(**)"]);
+    let input = json!({});
+    let judged =
+        Judged { effect: Effect::LocalMutation, ..call("Write", Some(".vscode/tasks.json"), Some(&input)) };
+    let told = policy.explain(&judged).to_string();
+    for words in [
+        "path and network grants (1): do not cover `.vscode`: only a rule that names it would",
+        "ask: Write changes `.vscode`, which editors obey: its settings and tasks name programs",
+        "--allow 'Write(.vscode/tasks.json)' or --permission-mode bypass would allow it",
+    ] {
+        assert!(told.contains(words), "{words}\n{told}");
+    }
+}
+
+#[test]
+fn nobody_passes_on_what_programs_obey_without_a_rule_that_names_it() {
+    let tools = rooftree_tools::builtin(std::sync::Arc::new(rooftree_tools::Processes::new(|| 1)));
+    let grants =
+        |mode, own: &[&str], rule: &str| allowing(mode, own).grants(&Rule::parse(rule).unwrap(), &tools);
+    let table = [
+        (PermissionMode::Auto, &[][..], "Write(src/**)", true),
+        (PermissionMode::Auto, &[], "Write(.git/**)", false),
+        (PermissionMode::Ask, &["Write"], "Write(src/**)", true),
+        (PermissionMode::Ask, &["Write"], "Write(.git/**)", false),
+        (PermissionMode::Ask, &["Write(.git/**)"], "Write(.git/**)", true),
+        (PermissionMode::Bypass, &[], "Write(.git/**)", true),
+    ];
+    for (mode, own, rule, is_granted) in table {
+        assert_eq!(grants(mode, own, rule), is_granted, "{mode:?} {own:?} {rule}");
     }
 }
 

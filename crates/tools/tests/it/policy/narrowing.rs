@@ -8,7 +8,7 @@ use rooftree_tools::{Judged, Policy, Rule};
 
 use super::bench_of_rules::HERE;
 
-const RULES: [&str; 24] = [
+const RULES: [&str; 27] = [
     "*",
     "Bash",
     "Bash(*)",
@@ -33,9 +33,12 @@ const RULES: [&str; 24] = [
     "mcp__*",
     "Task(explore)",
     "Delete(src/*)",
+    "Write(**)",
+    "Write(.git/**)",
+    "Edit(.claude/settings.json)",
 ];
 
-const CALLS: [(&str, &str); 26] = [
+const CALLS: [(&str, &str); 29] = [
     ("Bash", "ls"),
     ("Bash", "git log"),
     ("Bash", "git log | head"),
@@ -62,6 +65,9 @@ const CALLS: [(&str, &str); 26] = [
     ("mcp__github__push", "x"),
     ("Task", "explore"),
     ("TodoWrite", ""),
+    ("Write", ".git/config"),
+    ("Edit", ".claude/settings.json"),
+    ("Delete", "sub/.git/hooks/x"),
 ];
 
 fn rules() -> impl Strategy<Value = Vec<Rule>> {

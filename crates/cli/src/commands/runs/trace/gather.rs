@@ -153,8 +153,10 @@ fn span(row: &RunRow, depth: usize, events: &[Event], to: Timestamp) -> Option<S
 
 fn so_far(events: &[Event]) -> Usage {
     events.iter().fold(Usage::none(), |mut sum, event| {
-        if let EventBody::MessageCompleted(reply) = &event.body {
-            sum += reply.usage;
+        match &event.body {
+            EventBody::MessageCompleted(reply) => sum += reply.usage,
+            EventBody::ToolCompleted(record) => sum += record.usage.unwrap_or_else(Usage::none),
+            _ => {}
         }
         sum
     })

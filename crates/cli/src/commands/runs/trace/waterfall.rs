@@ -98,6 +98,9 @@ fn note(span: &Span) -> String {
     if span.mode == RunMode::Background {
         notes.push("background".to_owned());
     }
+    if span.mode == RunMode::Verifying {
+        notes.push("checks the work".to_owned());
+    }
     if span.mode == RunMode::Woken {
         notes.push("woken by an answer".to_owned());
     }

@@ -1,0 +1,142 @@
+//! Shows what is set, and by whom. One action, one file.
+
+mod look;
+
+use clap::{Args, Subcommand};
+use rooftree_protocol::{ErrorCode, Problem};
+use serde_json::json;
+
+use self::look::{Effect, Setting};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    listing::{self, Output},
+    output,
+    settings::{layer::Layer, layers},
+    table::{Give, Table},
+    wording::place,
+};
+
+/// Options of `config`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+/// What to do with settings.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show what is set
+    Show {
+        /// With where each value comes from, and what it goes before
+        #[arg(long)]
+        origin: bool,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Print one value
+    Get {
+        /// Its whole name, for example limits.max_turns
+        #[arg(value_name = "KEY")]
+        key: String,
+    },
+    /// Show where settings are looked for, the weakest first
+    Path,
+}
+
+/// Does it.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    let layers = layers::all(environment)?;
+    // What is wrong with one of them is said before anything else.
+    let remarks = layers::together(&layers)?.remarks;
+    match arguments.action {
+        Action::Show { origin, output } => {
+            let mut settings = look::settings(&layers)?;
+            if !origin {
+                settings.retain(|setting| setting.effect == Effect::Counts);
+            }
+            listing::print(&settings, output.format, listing::look(environment), |settings| {
+                table(settings, origin)
+            })?;
+            remarks.iter().for_each(|remark| output::mention(environment, remark));
+            if settings.is_empty() {
+                output::mention(environment, "nothing is set; everything is as usual");
+            }
+        }
+        Action::Get { key } => {
+            let mut settings = look::settings(&layers)?;
+            settings.retain(|setting| setting.key == key && setting.effect == Effect::Counts);
+            if settings.is_empty() {
+                return Err(unset(&key, &layers));
+            }
+            let lines = settings.iter().map(|setting| format!("{}\n", setting.plain()));
+            output::print(&lines.collect::<String>())?;
+        }
+        Action::Path => {
+            let places = [
+                environment.system.join("config.toml"),
+                environment.settings.clone(),
+                environment.cwd.join(".rooftree/config.toml"),
+                environment.system.join("managed.toml"),
+            ];
+            let known = |path| layers.iter().any(|layer| layer.path == path);
+            for path in places {
+                let state = if known(path.clone()) { "" } else { "  (not there)" };
+                output::print(&format!("{}{state}\n", path.display()))?;
+            }
+        }
+    }
+    Ok(Exit::DONE)
+}
+
+/// A key nobody knows is one thing, a key nobody has set is another.
+fn unset(key: &str, layers: &[Layer]) -> Problem {
+    let typed = layers::trying(key);
+    match typed.and_then(|typed| typed.settings()) {
+        // It is known, and any text was no value for it.
+        Err(problem) if !problem.message.contains("unknown key") => not_set(key, layers),
+        Err(problem) => problem,
+        Ok(_) => not_set(key, layers),
+    }
+}
+
+fn not_set(key: &str, layers: &[Layer]) -> Problem {
+    let looked: Vec<String> = layers.iter().map(|layer| place(&layer.path)).collect();
+    Problem::new(ErrorCode::InvalidArguments, format!("`{key}` is not set"))
+        .cause(format!(
+            "it is in none of {}",
+            if looked.is_empty() { "the files".into() } else { looked.join(", ") }
+        ))
+        .fix("rooftree config show lists what is; rooftree config path where it can be")
+}
+
+fn table(settings: &[Setting], origin: bool) -> Table {
+    if !origin {
+        let mut table = Table::new([("KEY", Give::Stiff), ("VALUE", Give::Soft)]);
+        settings.iter().for_each(|setting| table.row([setting.key.clone(), setting.shown()]));
+        return table;
+    }
+    let mut table =
+        Table::new([("KEY", Give::Stiff), ("VALUE", Give::Soft), ("FROM", Give::Stiff), ("", Give::Stiff)]);
+    for setting in settings {
+        table.row([setting.key.clone(), setting.shown(), setting.from.clone(), setting.note.clone()]);
+    }
+    table
+}
+
+impl listing::Listed for Setting {
+    fn id(&self) -> String {
+        self.key.clone()
+    }
+}
+
+impl Setting {
+    /// The value as a program would want it.
+    fn plain(&self) -> String {
+        match &self.value {
+            toml::Value::String(text) => text.clone(),
+            other => json!(other).to_string(),
+        }
+    }
+}

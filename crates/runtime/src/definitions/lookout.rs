@@ -1,0 +1,173 @@
+//! Looks again at what is around agents when files have changed, so that a new run begins with what
+//! is on disk then.
+//!
+//! Whoever is in the middle of a run keeps what it began with: what a provider has read stays good.
+//! Looking is asking the system for the times and sizes of the files and directories that counted,
+//! or would count if they were there. Trust is asked for again with every change.
+
+use std::{
+    fmt, fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use rooftree_protocol::Timestamp;
+
+use super::{Places, Recheck, Surroundings, Trust};
+use crate::clock::Clock;
+
+/// How long everything is taken to be as it was, in milliseconds: looking costs about as much as a turn's
+/// own work, and a hundred children may start at once.
+const FRESH: i64 = 100;
+/// Files and directories that are looked at; changes of more are seen with the next change of these.
+const MOST: usize = 2_000;
+/// How coarse the times of files may be: what changed within this before it was read may change again
+/// without showing it.
+const COARSE: Duration = Duration::from_millis(20);
+
+/// What agents find around them, as it is now. A clone is the same.
+#[derive(Clone, Default)]
+pub struct Lookout {
+    current: Arc<RwLock<Arc<Surroundings>>>,
+    watch: Option<Arc<Watch>>,
+}
+
+struct Watch {
+    places: Places,
+    recheck: Recheck,
+    instruction_bytes: usize,
+    clock: Arc<dyn Clock>,
+    seen: Mutex<Seen>,
+    /// What people were told when the program started.
+    known: Vec<String>,
+}
+
+/// What was looked at, and how it was.
+struct Seen {
+    at: Timestamp,
+    paths: Vec<PathBuf>,
+    stamp: u64,
+    /// Whether a change after reading would show.
+    is_settled: bool,
+}
+
+impl From<Surroundings> for Lookout {
+    /// These, and never others.
+    fn from(surroundings: Surroundings) -> Self {
+        Self { current: Arc::new(RwLock::new(Arc::new(surroundings))), watch: None }
+    }
+}
+
+impl Lookout {
+    /// Reads what there is around these places, and from then on whatever changes, at the earliest a tenth of a
+    /// second after it was looked at.
+    pub fn watching(
+        places: Places,
+        recheck: Recheck,
+        instruction_bytes: usize,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let since = SystemTime::now();
+        let first = Surroundings::read(&places, instruction_bytes);
+        let seen = Mutex::new(Seen { at: clock.now(), ..Seen::of(&first, &places, &recheck, since) });
+        let known = first.remarks.clone();
+        let watch = Watch { places, recheck, instruction_bytes, clock, seen, known };
+        Self { watch: Some(Arc::new(watch)), ..Self::from(first) }
+    }
+
+    /// What is around now.
+    pub fn now(&self) -> Arc<Surroundings> {
+        if self.watch.as_ref().is_some_and(|watch| watch.is_due()) { self.afresh() } else { self.current() }
+    }
+
+    /// The same for whoever must not rely on what was so a moment ago.
+    pub fn afresh(&self) -> Arc<Surroundings> {
+        if let Some(changed) = self.watch.as_ref().and_then(|watch| watch.changed()) {
+            let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+            // Whoever compares sees no difference where there is none.
+            if **current != changed {
+                *current = Arc::new(changed);
+            }
+        }
+        self.current()
+    }
+
+    /// What was around when somebody looked last.
+    pub fn current(&self) -> Arc<Surroundings> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl fmt::Debug for Lookout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lookout").field("current", &self.current()).finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    fn is_due(&self) -> bool {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        self.clock.now().0 - seen.at.0 >= FRESH
+    }
+
+    /// What is around, if it may be something else than before.
+    fn changed(&self) -> Option<Surroundings> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.at = self.clock.now();
+        if seen.is_settled && seen.stamp == stamped(&seen.paths).0 {
+            return None;
+        }
+        let since = SystemTime::now();
+        let trust = self.recheck.ask.as_ref().map_or(self.places.trust, |ask| ask());
+        let places = self.places.clone().trusted(trust);
+        let mut surroundings = Surroundings::read(&places, self.instruction_bytes);
+        *seen = Seen { at: seen.at, ..Seen::of(&surroundings, &places, &self.recheck, since) };
+        surroundings.remarks.extend(untrusted(&places));
+        let is_new = |remark: &&String| !self.known.contains(remark);
+        surroundings.news = surroundings.remarks.iter().filter(is_new).cloned().collect();
+        Some(surroundings)
+    }
+}
+
+/// What is not used because the project is not trusted as it is now.
+fn untrusted(places: &Places) -> Option<String> {
+    let found = if places.trust == Trust::Given { Vec::new() } else { Surroundings::untrusted(places) };
+    let root = places.root().unwrap_or(Path::new(""));
+    let name = |path: &PathBuf| path.strip_prefix(root).unwrap_or(path).display().to_string();
+    let named: Vec<String> = found.iter().take(10).map(name).collect();
+    let more = if found.len() > 10 { ", …" } else { "" };
+    (!named.is_empty()).then(|| {
+        let named = named.join(", ");
+        format!("the project is not trusted as it is now, so {named}{more} is not used; rooftree trust changes that")
+    })
+}
+
+impl Seen {
+    /// What was read, beginning at this time.
+    fn of(surroundings: &Surroundings, places: &Places, recheck: &Recheck, since: SystemTime) -> Self {
+        let mut paths = places.surroundings();
+        paths.extend(surroundings.instructions.files.iter().cloned());
+        paths.extend(surroundings.instructions.missing.iter().cloned());
+        paths.extend(recheck.files.iter().cloned());
+        paths.truncate(MOST);
+        let (stamp, latest) = stamped(&paths);
+        Self { at: Timestamp(0), paths, stamp, is_settled: latest + COARSE < since }
+    }
+}
+
+/// Something that changes when any of these does, and when the last of them did.
+fn stamped(paths: &[PathBuf]) -> (u64, SystemTime) {
+    let (mut hasher, mut latest) = (DefaultHasher::new(), UNIX_EPOCH);
+    for path in paths {
+        let facts = fs::metadata(path).ok();
+        let modified = facts.as_ref().and_then(|facts| facts.modified().ok());
+        latest = latest.max(modified.unwrap_or(UNIX_EPOCH));
+        let place =
+            facts.as_ref().map(|facts| (facts.ino(), facts.size(), facts.ctime(), facts.ctime_nsec()));
+        (modified, place).hash(&mut hasher);
+    }
+    (hasher.finish(), latest)
+}

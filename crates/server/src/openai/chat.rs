@@ -1,0 +1,103 @@
+//! Answers as Chat Completions spell them.
+
+use rooftree_protocol::Usage;
+use serde_json::{Value, json};
+
+use super::{
+    asked::{self, Manner},
+    failure::Failure,
+    wire::{Ending, Frame, Letterhead, Pieces, Status, Wire, with},
+};
+use crate::telling::Told;
+
+/// The wire.
+pub(crate) const WIRE: Wire =
+    Wire { read: asked::read, whole, pieces: |letterhead, manner| Box::new(Chunks { letterhead, manner }) };
+
+fn whole(letterhead: Letterhead, told: &[Told], ending: &Ending) -> Value {
+    let (mut content, mut reasoning) = (String::new(), String::new());
+    for told in told {
+        match told {
+            Told::Text(text) => content.push_str(text),
+            Told::Deed(deed) => reasoning.push_str(deed),
+        }
+    }
+    let mut message = json!({"role": "assistant", "content": content, "refusal": null});
+    if !reasoning.is_empty() {
+        message = with(message, "reasoning_content", reasoning.into());
+    }
+    let choice =
+        json!({"index": 0, "message": message, "logprobs": null, "finish_reason": reason(&ending.status)});
+    json!({
+        "id": letterhead.id("chatcmpl-"), "object": "chat.completion", "created": letterhead.seconds(),
+        "model": letterhead.model, "choices": [choice], "usage": usage(&ending.usage),
+        "rooftree": letterhead.extension(&ending.status),
+    })
+}
+
+struct Chunks {
+    letterhead: Letterhead,
+    manner: Manner,
+}
+
+impl Chunks {
+    fn chunk(&self, delta: Value, finish_reason: Value) -> Value {
+        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason});
+        json!({
+            "id": self.letterhead.id("chatcmpl-"), "object": "chat.completion.chunk",
+            "created": self.letterhead.seconds(), "model": self.letterhead.model, "choices": [choice],
+        })
+    }
+}
+
+impl Pieces for Chunks {
+    fn begin(&mut self) -> Vec<Frame> {
+        vec![frame(&self.chunk(json!({"role": "assistant", "content": ""}), Value::Null))]
+    }
+
+    fn told(&mut self, told: &Told) -> Vec<Frame> {
+        let delta = match told {
+            Told::Text(text) => json!({"content": text}),
+            Told::Deed(deed) => json!({"reasoning_content": deed}),
+        };
+        vec![frame(&self.chunk(delta, Value::Null))]
+    }
+
+    fn end(&mut self, ending: &Ending) -> Vec<Frame> {
+        let last = self.chunk(json!({}), reason(&ending.status).into());
+        let mut frames = vec![frame(&with(last, "rooftree", self.letterhead.extension(&ending.status)))];
+        if self.manner == Manner::PiecesAndUsage {
+            let cost = with(self.chunk(json!({}), Value::Null), "choices", json!([]));
+            frames.push(frame(&with(cost, "usage", usage(&ending.usage))));
+        }
+        frames.push(done());
+        frames
+    }
+
+    fn fail(&mut self, failure: &Failure) -> Vec<Frame> {
+        vec![frame(&failure.body_value()), done()]
+    }
+}
+
+fn frame(data: &Value) -> Frame {
+    Frame { name: None, data: data.to_string() }
+}
+
+/// What every stream ends with.
+fn done() -> Frame {
+    Frame { name: None, data: "[DONE]".into() }
+}
+
+fn reason(status: &Status) -> &'static str {
+    if status.is_too_short() { "length" } else { "stop" }
+}
+
+fn usage(usage: &Usage) -> Value {
+    json!({
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.total(),
+        "prompt_tokens_details": {"cached_tokens": usage.cache_read},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    })
+}

@@ -1,0 +1,129 @@
+//! Names that other programs obey without asking anybody: changing them is more than changing a file.
+//!
+//! What is here is obeyed by a program that starts by itself, or that people start for another reason: git,
+//! an editor that opens the project, an agent. What only runs when somebody builds or tests the project is
+//! its source, and no list could tell that apart.
+
+use std::path::Path;
+
+use crate::reach::is_plain;
+
+/// A name, and who obeys it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Obeyed {
+    /// One part of a path, or several.
+    pub name: &'static str,
+    /// Who, and how, in words that follow "which".
+    pub by: &'static str,
+    /// Whether commands in the sandbox cannot change it either.
+    pub is_walled: bool,
+}
+
+const fn walled(name: &'static str, by: &'static str) -> Obeyed {
+    Obeyed { name, by, is_walled: true }
+}
+
+/// Changed by programs that people run for other reasons, so a wall would break these.
+const fn asked(name: &'static str, by: &'static str) -> Obeyed {
+    Obeyed { name, by, is_walled: false }
+}
+
+/// The list. `.git` has walls of its own: git must be able to write there.
+pub(crate) const OBEYED: [Obeyed; 19] = [
+    asked(".git", "git obeys: its hooks and settings name programs"),
+    asked(".gitconfig", "git obeys: its settings name programs"),
+    asked(".gitmodules", "git obeys: it says from where code is fetched"),
+    asked(".husky", "git obeys: its hooks run with every commit"),
+    asked(
+        ".pre-commit-config.yaml",
+        "git obeys through its hooks: it names programs that run with every commit",
+    ),
+    asked("lefthook.yml", "git obeys through its hooks: it names programs that run with every commit"),
+    walled(".rooftree", "this program obeys: settings, hooks, agents"),
+    walled(".claude", "agents obey: settings, hooks, commands"),
+    walled(".agents", "agents obey: definitions and skills"),
+    walled(".emdash", "agents obey: definitions and rules"),
+    walled(".cursor", "agents obey: rules, hooks and servers"),
+    walled(".mcp.json", "agents obey: it names programs they start"),
+    walled(".vscode", "editors obey: its settings and tasks name programs"),
+    walled(".idea", "editors obey: its settings and watchers name programs"),
+    walled(".devcontainer", "editors obey: its first command runs outside of the container"),
+    walled(".devcontainer.json", "editors obey: its first command runs outside of the container"),
+    walled(".cargo/config.toml", "cargo obeys, which editors start: it names programs"),
+    walled(".cargo/config", "cargo obeys, which editors start: it names programs"),
+    walled(".envrc", "shells obey: it runs when somebody enters the directory"),
+];
+
+/// Everything in a path that is obeyed. A name that is not text may be any of them.
+pub(crate) fn in_path(path: &Path) -> Vec<&'static Obeyed> {
+    let parts: Vec<Option<&str>> = path.components().map(|part| part.as_os_str().to_str()).collect();
+    let is_there = |obeyed: &&Obeyed| holds(&parts, obeyed.name, |part| part.is_none());
+    OBEYED.iter().filter(is_there).collect()
+}
+
+/// Whether a glob says a name as it stands. What a wildcard stands for, nobody has named.
+pub(crate) fn is_named(glob: &str, obeyed: &Obeyed) -> bool {
+    let mut depth = 0_usize;
+    let parts = glob.split('/').map(|part| {
+        let is_choice = depth > 0;
+        depth = (depth + part.matches('{').count()).saturating_sub(part.matches('}').count());
+        Some(part).filter(|part| !is_choice && is_plain(part))
+    });
+    holds(&parts.collect::<Vec<_>>(), obeyed.name, |_| false)
+}
+
+/// Whether the parts of a name follow each other among others, whatever their case.
+fn holds(parts: &[Option<&str>], name: &str, is_any: impl Fn(&Option<&str>) -> bool) -> bool {
+    let wanted: Vec<&str> = name.split('/').collect();
+    let is_it = |(part, wanted): (&Option<&str>, &&str)| {
+        is_any(part) || part.is_some_and(|part| part.eq_ignore_ascii_case(wanted))
+    };
+    parts.windows(wanted.len()).any(|window| window.iter().zip(&wanted).all(is_it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(glob: &str, name: &str) -> bool {
+        is_named(glob, OBEYED.iter().find(|obeyed| obeyed.name == name).unwrap())
+    }
+
+    #[test]
+    fn a_name_is_said_only_as_it_stands() {
+        let table = [
+            (".git/config", ".git", true),
+            ("sub/.GIT/**", ".git", true),
+            ("**/.git/hooks/*", ".git", true),
+            ("/srv/work/.claude/settings*.json", ".claude", true),
+            (".cargo/config.toml", ".cargo/config.toml", true),
+            ("**", ".git", false),
+            (".*/config", ".git", false),
+            (".g?t/config", ".git", false),
+            ("[.]git/config", ".git", false),
+            ("{.git,src}/config", ".git", false),
+            ("{a/.git/b,**}", ".git", false),
+            (".cargo/**", ".cargo/config.toml", false),
+            (".github/**", ".git", false),
+        ];
+        for (glob, name, is_said) in table {
+            assert_eq!(named(glob, name), is_said, "{glob} {name}");
+        }
+    }
+
+    #[test]
+    fn what_is_obeyed_is_found_anywhere_in_a_path() {
+        let table = [
+            ("src/main.rs", vec![]),
+            ("a/.Git/hooks/x", vec![".git"]),
+            (".claude/.git/x", vec![".git", ".claude"]),
+            (".cargo/config.toml", vec![".cargo/config.toml"]),
+            (".cargo/registry", vec![]),
+            (".github/workflows/a.yml", vec![]),
+        ];
+        for (path, wanted) in table {
+            let found: Vec<&str> = in_path(Path::new(path)).iter().map(|obeyed| obeyed.name).collect();
+            assert_eq!(found, wanted, "{path}");
+        }
+    }
+}
