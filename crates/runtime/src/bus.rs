@@ -4,7 +4,7 @@
 //! the bus, re-reads the journal from the last number it saw, and misses only deltas.
 //!
 //! Invariant: no delta is told after the message it is part of. Deltas carry the number they were said
-//! after; a watcher that has meanwhile read on in the journal leaves them out.
+//! after; the journal is read up to where the bus goes on, and whoever has read further leaves them out.
 
 mod tree;
 
@@ -82,7 +82,8 @@ impl Bus {
         };
         let changes = store.changes();
         let patience = Patience::new();
-        Subscription { store, filter, live, changes, patience, read: VecDeque::new(), behind: true }
+        let (said, read) = (VecDeque::new(), VecDeque::new());
+        Subscription { store, filter, live, said, changes, patience, read, behind: true }
     }
 
     pub(crate) fn subscribe_tree(&self, store: Arc<dyn Store>, filter: Filter) -> TreeSubscription {
@@ -122,6 +123,8 @@ pub struct Subscription {
     store: Arc<dyn Store>,
     filter: Filter,
     live: broadcast::Receiver<Said>,
+    /// What was said while the journal was read.
+    said: VecDeque<Said>,
     changes: watch::Receiver<u64>,
     patience: Patience,
     read: VecDeque<Event>,
@@ -155,17 +158,40 @@ impl Subscription {
     }
 
     async fn read_journal(&mut self) -> Result<(), Error> {
-        let page = self.store.events(&self.filter.session, self.filter.after, PAGE).await?;
+        let mut page = self.store.events(&self.filter.session, self.filter.after, PAGE).await?;
         self.behind = page.len() == PAGE;
+        // From here on the bus tells everything, deltas too: the journal is read up to there and no further.
+        self.listen_in();
+        // What is not part of the journal's order says nothing about it: its place is after everything.
+        let place = |(head, event): &Said| event.id.or_else(|| head.checked_add(1));
+        if let Some(told_from) = self.said.iter().find_map(place) {
+            let before = page.partition_point(|event| event.id.is_none_or(|id| id < told_from));
+            self.behind &= before == page.len();
+            page.truncate(before);
+        }
         self.filter.after = page.last().and_then(|event| event.id).unwrap_or(self.filter.after);
         self.read.extend(page);
         Ok(())
+    }
+
+    /// Takes from the bus what waits there, as far as it has no gap.
+    fn listen_in(&mut self) {
+        loop {
+            match self.live.try_recv() {
+                Ok(said) => self.said.push_back(said),
+                Err(broadcast::error::TryRecvError::Lagged(_)) => self.said.clear(),
+                Err(_) => return,
+            }
+        }
     }
 
     /// Waits for the bus, for another process, or for patience to end.
     async fn hear(&mut self) -> Option<Arc<Event>> {
         // What was said comes before what another process may have kept, else a delta that waits
         // on the bus would be told after the message it is part of.
+        if let Some(said) = self.said.pop_front() {
+            return self.told(said);
+        }
         let heard = tokio::select! {
             biased;
             heard = self.live.recv() => heard,
@@ -174,21 +200,26 @@ impl Subscription {
         };
         self.patience.begin_anew();
         match heard {
-            Ok((head, event)) => match event.id {
-                None if head < self.filter.after => None,
-                None => Some(event),
-                Some(id) if id == self.filter.after + 1 => {
-                    self.filter.after = id;
-                    Some(event)
-                }
-                Some(id) if id <= self.filter.after => None,
-                Some(_) => self.fall_behind(),
-            },
+            Ok(said) => self.told(said),
             Err(broadcast::error::RecvError::Lagged(_)) => self.fall_behind(),
             Err(broadcast::error::RecvError::Closed) => {
                 tokio::time::sleep(PATIENCE).await;
                 self.fall_behind()
             }
+        }
+    }
+
+    /// What follows what was told so far; nothing if that was told already.
+    fn told(&mut self, (head, event): Said) -> Option<Arc<Event>> {
+        match event.id {
+            None if head < self.filter.after => None,
+            None => Some(event),
+            Some(id) if id == self.filter.after + 1 => {
+                self.filter.after = id;
+                Some(event)
+            }
+            Some(id) if id <= self.filter.after => None,
+            Some(_) => self.fall_behind(),
         }
     }
 

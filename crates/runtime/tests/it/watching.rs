@@ -174,6 +174,26 @@ async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
 }
 
 #[tokio::test]
+async fn who_was_on_the_bus_before_the_first_word_hears_every_piece_however_late_it_listens() {
+    let house = plan([say("one two three").chunk(2)]).build();
+    let session = house.post("go").await;
+    let mut late = house.handle.subscribe(Filter { session: session.clone(), after: 0 });
+    house.finished(&session).await;
+    let (mut pieces, mut numbers) = (String::new(), Vec::new());
+    loop {
+        let event = late.next().await.unwrap();
+        numbers.extend(event.id);
+        match &event.body {
+            EventBody::MessageDelta { text } => pieces.push_str(text),
+            EventBody::RunCompleted(_) => break,
+            _ => {}
+        }
+    }
+    assert_eq!(pieces, "one two three");
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>(), "no gap and nothing twice");
+}
+
+#[tokio::test]
 async fn a_watcher_who_reads_on_in_the_journal_is_not_told_the_pieces_of_what_it_has_read() {
     let house = plan([say("one two three").chunk(2), say("four five").chunk(2)]).build();
     let session = house.post("go").await;
