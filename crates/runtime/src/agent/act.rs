@@ -40,7 +40,7 @@ pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Optio
         let ended = match consult(agent, &call, &mut said).await? {
             Checked::Refused(record) => {
                 hook_points::refused(agent, None, &record);
-                agent.note(EventBody::ToolCompleted(record));
+                agent.note(EventBody::ToolCompleted(*record));
                 None
             }
             Checked::Ended => {

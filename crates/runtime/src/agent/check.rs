@@ -24,7 +24,7 @@ use crate::{
 pub(super) enum Checked {
     Ready(Prepared),
     Ask(Prepared, String),
-    Refused(ToolRecord),
+    Refused(Box<ToolRecord>),
     /// Nothing: the run must end first, and `agent.ending` says how.
     Ended,
 }
@@ -33,7 +33,7 @@ pub(super) enum Checked {
 fn check(agent: &Agent, call: &ToolCall) -> Checked {
     let refused = |outcome, words: String| {
         let title = call.tool.clone();
-        Checked::Refused(not_made(call, &title, outcome, words))
+        Checked::Refused(Box::new(not_made(call, &title, outcome, words)))
     };
     let Found::Tool(tool) = agent.kit.toolset.find(&call.tool) else {
         let (code, words) = unknown_tool(agent, &call.tool);
@@ -62,7 +62,7 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
             Checked::Ready(prepared)
         }
         Verdict::Ask(reason) => Checked::Ask(prepared, reason),
-        Verdict::Deny(reason) => Checked::Refused(refusal(&prepared, format!("[denied] {reason}"))),
+        Verdict::Deny(reason) => Checked::Refused(Box::new(refusal(&prepared, format!("[denied] {reason}")))),
     }
 }
 
@@ -95,7 +95,7 @@ fn rewritten(agent: &Agent, one: &Prepared, input: Value) -> Checked {
 fn judged(agent: &Agent, checked: Checked, answer: Answer) -> Checked {
     match (answer.verdict, checked) {
         (hooks::Verdict::Deny(why), Checked::Ready(one) | Checked::Ask(one, _)) => {
-            Checked::Refused(refusal(&one, format!("[denied] {why}")))
+            Checked::Refused(Box::new(refusal(&one, format!("[denied] {why}"))))
         }
         (hooks::Verdict::Ask, Checked::Ready(one)) => {
             let why = answer.because.map_or_else(String::new, |why| format!(": {why}"));

@@ -150,7 +150,7 @@ impl Questions {
             Checked::Ask(one, reason) => (one, Some(reason)),
             Checked::Refused(record) => {
                 hook_points::refused(agent, None, &record);
-                refuse(agent, ToolRecord { input: Some(call.input), ..record }, &inside);
+                refuse(agent, ToolRecord { input: Some(call.input), ..*record }, &inside);
                 return Ok(None);
             }
             Checked::Ended => {

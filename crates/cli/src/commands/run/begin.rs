@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 use super::{
     input::{ALLOWED, Typed, Wish},
+    sources::Signals,
     target::Target,
     usage,
     watch::Watch,
@@ -31,6 +32,7 @@ pub enum Errand {
 pub struct Begun {
     pub session: Session,
     pub subscription: TreeSubscription,
+    pub signals: Signals,
     pub watch: Watch,
     /// Whether the journal will not tell that the session was opened.
     pub is_known: bool,
@@ -54,23 +56,26 @@ pub async fn begin(
                 (_, Some(lines)) => first_words(lines).await?,
                 (_, None) => return Err(usage("there is nothing to say")),
             };
+            // Before there is anything to stop: whoever sees the message may stop the run in that moment.
+            let signals = Signals::listen()?;
             let (id, message) = post(handle, Address::Create(new), parts, key, Delivery::Queue).await?;
             // The agent cannot have said anything yet: its claim is still to be granted.
             let subscription = handle.subscribe_tree(Filter { session: id.clone(), after: 0 });
             let mut watch = Watch::default();
             watch.await_message(message);
             let (session, remarks) = (session(handle, &id).await?, Vec::new());
-            Ok(Begun { session, subscription, watch, is_known: false, remarks, nonsense })
+            Ok(Begun { session, subscription, signals, watch, is_known: false, remarks, nonsense })
         }
         (Target::Known(known), errand, _) => {
             let remarks = held_elsewhere(handle, &known.id).await?.into_iter().collect();
             let known = session(handle, &known.id).await?;
             let filter = Filter { session: known.id.clone(), after: known.head };
             let subscription = handle.subscribe_tree(filter);
+            let signals = Signals::listen()?;
             let mut watch = start_known(handle, &known.id, errand).await?;
             watch.seen = known.head;
             let nonsense = Vec::new();
-            Ok(Begun { session: known, subscription, watch, is_known: true, remarks, nonsense })
+            Ok(Begun { session: known, subscription, signals, watch, is_known: true, remarks, nonsense })
         }
     }
 }

@@ -41,14 +41,14 @@ pub async fn follow(
     report: &mut Report,
 ) -> Result<Left, Problem> {
     let mut lines = (job.input == InputFormat::StreamJson).then(input::listen);
-    let Begun { session, subscription, watch, is_known, remarks, nonsense } =
+    let Begun { session, subscription, signals, watch, is_known, remarks, nonsense } =
         begin::begin(handle, job.target, job.errand, lines.as_mut()).await?;
     if is_known {
         report.event(&begin::opened(&session));
     }
     let mut following = Following {
         input_open: lines.is_some(),
-        sources: Sources::open(subscription, lines)?,
+        sources: Sources::open(subscription, signals, lines),
         handle: handle.clone(),
         asking: job.asking,
         session,

@@ -37,43 +37,59 @@ pub struct Sources {
     events: mpsc::Receiver<Result<Arc<Event>, Problem>>,
     pub keys: Keys,
     input: Option<mpsc::Receiver<Typed>>,
+    signals: Signals,
+    tick: Interval,
+}
+
+/// Signals that end a run in order. From when this is there, they do not end the program by themselves.
+pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hang_up: Signal,
-    tick: Interval,
+}
+
+impl Signals {
+    /// Begins to listen.
+    pub fn listen() -> Result<Self, Problem> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| {
+                Problem::new(ErrorCode::Internal, "cannot listen for signals").cause(error.to_string())
+            })
+        };
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Happening {
+        tokio::select! {
+            biased;
+            _ = self.interrupt.recv() => Happening::Interrupt,
+            _ = self.terminate.recv() => Happening::Terminate,
+            _ = self.hang_up.recv() => Happening::HangUp,
+        }
+    }
 }
 
 impl Sources {
     /// Listens to events, to signals, to keys while somebody is asked, and to lines if there are any.
     pub fn open(
         subscription: TreeSubscription,
+        signals: Signals,
         input: Option<mpsc::Receiver<Typed>>,
-    ) -> Result<Self, Problem> {
-        let listen = |kind| {
-            signal(kind).map_err(|error| {
-                Problem::new(ErrorCode::Internal, "cannot listen for signals").cause(error.to_string())
-            })
-        };
+    ) -> Self {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        Ok(Self {
-            events: forward(subscription),
-            keys: Keys::new(),
-            input,
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-            hang_up: listen(SignalKind::hangup())?,
-            tick,
-        })
+        Self { events: forward(subscription), keys: Keys::new(), input, signals, tick }
     }
 
     /// Waits for the next one. Signals come first: whoever wants to stop must not wait.
     pub async fn next(&mut self) -> Happening {
         tokio::select! {
             biased;
-            _ = self.interrupt.recv() => Happening::Interrupt,
-            _ = self.terminate.recv() => Happening::Terminate,
-            _ = self.hang_up.recv() => Happening::HangUp,
+            signal = self.signals.next() => signal,
             event = self.events.recv() => match event {
                 Some(Ok(event)) => Happening::Event(event),
                 Some(Err(problem)) => Happening::Broken(problem),
