@@ -1,9 +1,10 @@
 //! Starts a shell for a command: confined as the session is, or not at all and then with a word about it.
 
-use std::io;
+use std::{io, sync::Arc};
 
 use rooftree_process::{
-    Environment, Error, Input, Process, Sandbox, Spawn, sandbox::Backend, spawn, standing::available,
+    Environment, Error, Inheritance, Input, Process, Sandbox, Spawn, sandbox::Backend, spawn,
+    standing::available,
 };
 use rooftree_protocol::{ErrorCode, Network, SandboxMode};
 
@@ -47,7 +48,7 @@ pub(super) async fn start(
         program: "bash".into(),
         args: vec!["-c".into(), "--".into(), command.into()],
         cwd: context.cwd.to_path_buf(),
-        environment: environment(),
+        environment: environment(processes.inheritance()),
         input: Input::Nothing,
         sandbox: sandbox.map(Into::into),
     };
@@ -117,8 +118,8 @@ async fn shell(request: &mut Spawn) -> Result<Process, Error> {
 
 /// Nobody is there to page, or to type a password. Git runs what the settings of a repository name, even
 /// when it only looks; what can be taken from it without changing what it says is.
-fn environment() -> Environment {
-    Environment::default()
+fn environment(inheritance: Arc<Inheritance>) -> Environment {
+    Environment::inheriting(inheritance)
         .with("PAGER", "cat")
         .with("GIT_PAGER", "cat")
         .with("GIT_TERMINAL_PROMPT", "0")
