@@ -44,7 +44,7 @@ use rooftree_protocol::{
     event::{ClearReason, NoticeLevel},
 };
 use rooftree_providers::{Media, Model};
-use rooftree_store::{ClaimOutcome, Claimed};
+use rooftree_store::{ClaimOutcome, Claimed, Pending};
 use rooftree_tools::{
     Policy,
     mcp::{Lease, Notice},
@@ -63,7 +63,7 @@ use crate::{
     kit::Kit,
     signals::Signals,
     tasks,
-    world::{LEASE, World},
+    world::{Errand, LEASE, World},
 };
 
 /// How long to wait before asking again for a claim that another process holds.
@@ -217,6 +217,15 @@ async fn wake(world: &Arc<World>, mut claimed: Claimed, signals: &Signals) -> Re
     agent.rest(worked).await
 }
 
+/// Another process may have posted after the last look and before the claim was given back. It was told that
+/// somebody is at work here, so somebody is.
+async fn wake_again(world: &World, session: &SessionId, history: &History, waits: Pending<bool>) {
+    let waits = waits.await.unwrap_or_default();
+    if waits && !world.closing.is_cancelled() && take::is_left(world, session, history).await {
+        let _ = world.errands.send(Errand::Wake(session.clone()));
+    }
+}
+
 /// The first event of a journal that has none of its own yet.
 fn opening(session: &Session) -> Option<EventBody> {
     let forked_from = session.forked_from.clone();
@@ -342,7 +351,7 @@ impl Agent {
 
     /// Gives the claim back, in one step with making sure that nothing came meanwhile.
     async fn rest(self, worked: Result<(), Error>) -> Result<Rested, Error> {
-        let (world, signals) = (self.world, self.signals);
+        let (world, signals, history) = (self.world, self.signals, self.history);
         let worked = match worked {
             Ok(()) => self.journal.barrier().await,
             Err(error) => {
@@ -351,15 +360,17 @@ impl Agent {
             }
         };
         let mut claim = self.journal.close().await;
+        let mut released = None;
         let mut release = || {
-            if let Some(claim) = claim.take() {
-                world.store().release(claim).later();
-            }
+            released = claim.take().map(|claim| world.store().release(claim)).or(released.take());
         };
         let slept = worked.is_ok() && signals.close_if_empty(&mut release);
         // Something came while we were falling asleep, or went wrong: whoever is next claims anew.
         release();
         worked?;
+        if slept && let Some(waits) = released {
+            wake_again(&world, &self.session.id, &history, waits).await;
+        }
         Ok(if slept || world.closing.is_cancelled() { Rested::Yes } else { Rested::Not })
     }
 

@@ -13,7 +13,7 @@ use crate::{
     exit::Exit,
     hooks, household,
     listing::{self, Format, Listed, Output},
-    output, settings,
+    output, secrets, settings,
     table::{Give, Table},
     trust,
     wording::place,
