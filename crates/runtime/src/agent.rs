@@ -40,7 +40,7 @@ pub(crate) mod wording;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Event, EventBody, Mandate, Problem, RunId, Session, SessionId, Timestamp, Verifier,
+    Event, EventBody, Mandate, Problem, RunId, Session, SessionId, Timestamp,
     event::{ClearReason, NoticeLevel},
 };
 use rooftree_providers::{Media, Model};
@@ -79,7 +79,7 @@ struct Agent {
     /// What it found around it when the run began.
     surroundings: Arc<Surroundings>,
     /// What checks its work, by name.
-    verifiers: Arc<[(String, Verifier)]>,
+    verifiers: Arc<[(String, Check)]>,
     system: Arc<str>,
     fixed_estimate: u64,
     /// What may happen without asking, with the rules people made.

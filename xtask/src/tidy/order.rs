@@ -33,7 +33,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "workspace",
         ],
         &["hooks"],
-        &["clock", "error"],
+        &["checks", "clock", "error"],
     ],
 )];
 
