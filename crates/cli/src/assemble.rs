@@ -148,6 +148,7 @@ impl Plan {
             depth: None,
             memory,
             workspaces,
+            checkers: Default::default(),
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
             hooks,
             servers: Arc::new(servers),

@@ -59,6 +59,7 @@ use self::{
 };
 use crate::{
     Error, Surroundings,
+    checks::Check,
     inbox::AtHand,
     kit::Kit,
     signals::Signals,
