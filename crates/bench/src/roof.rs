@@ -89,6 +89,7 @@ impl Roof {
                 copy_limit_files: 0,
             },
             memory: rooftree_runtime::memory::Shelves::default(),
+            checkers: Default::default(),
             naming: Arc::new(|name: &str| name.parse()),
             hooks: rooftree_runtime::Hooks::default(),
             servers: Arc::default(),

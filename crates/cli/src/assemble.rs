@@ -117,13 +117,15 @@ impl Plan {
             workspaces,
             calls,
             servers,
-            hooks,
+            mut hooks,
             secrets,
         } = self;
         let sandbox = confining(wishes.sandbox, wishes.network, &settings, private);
         let servers = Servers::new(Setup { confining: sandbox.clone(), ..servers });
-        rooftree_process::inherit(secrets::inheritance(&secrets, &settings));
-        let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
+        let inheritance = secrets::inheritance(&secrets, &settings);
+        let processes = Processes::new(|| SystemClock.entropy()).inheriting(inheritance.clone());
+        let processes = Arc::new(processes);
+        hooks.inheritance = inheritance;
         Runtime::start(Options {
             store,
             clock: Arc::new(SystemClock),
@@ -150,6 +152,7 @@ impl Plan {
             depth: None,
             memory,
             workspaces,
+            checkers: Default::default(),
             naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
             hooks,
             servers: Arc::new(servers),

@@ -7,7 +7,8 @@ use rooftree_providers::{
     Catalog,
     cassette::{Names, Player, Recorder},
     catalog::{Known, Opener, Resolved},
-    external, external_agent, scripted,
+    external::{self, PROGRAMS},
+    external_agent, scripted,
 };
 use rooftree_runtime::{Clock, SystemClock};
 
@@ -19,9 +20,6 @@ use crate::{
     scenario, secrets,
     settings::Settings,
 };
-
-/// Other agents' programs that answer as models.
-pub const PROGRAMS: [&external::Program; 3] = [&external::CLAUDE, &external::CODEX, &external::PI];
 
 /// All of it. Nothing is connected and no key is read until a model is opened.
 pub struct Minds {
@@ -60,9 +58,9 @@ impl Minds {
         let sleeper: scripted::Sleeper = Arc::new(|pause| SystemClock.sleep(pause));
         let mut openers = vec![("scripted".to_owned(), scripted::opener(&environment.cwd, sleeper.clone()))];
         openers.extend(scenario::PROVIDERS.map(|name| (name.to_owned(), scenario::opener(sleeper.clone()))));
-        openers.extend(PROGRAMS.map(|program| {
-            (program.name.to_owned(), external::opener(program, external::Options::default()))
-        }));
+        let programs =
+            PROGRAMS.map(|program| (program.name.to_owned(), program_opener(program, environment)));
+        openers.extend(programs);
         openers.push((
             external_agents::PROVIDER.to_owned(),
             external_agents::opener(environment, settings, connections.clone()),
@@ -126,6 +124,16 @@ impl Tape {
             }
         }
     }
+}
+
+/// How a program's models are opened. What it may inherit is looked at only then.
+fn program_opener(program: &'static external::Program, environment: &Environment) -> Opener {
+    let environment = environment.clone();
+    Arc::new(move |choice| {
+        let inheritance = secrets::inheritance_here(&environment);
+        let environment = rooftree_process::Environment::inheriting(inheritance);
+        external::opener(program, external::Options { environment, ..external::Options::default() })(choice)
+    })
 }
 
 /// What a recording writes by name, and what it must not write at all.

@@ -9,7 +9,7 @@ mod open;
 mod resolve;
 
 use rooftree_protocol::Problem;
-use rooftree_providers::openai::Dialect;
+pub use rooftree_providers::vendors::Wire;
 
 pub use self::{
     built_in::key_page,
@@ -39,15 +39,6 @@ pub struct Profile {
     pub variables: Vec<String>,
     pub need: Need,
     pub waits: Waits,
-}
-
-/// What a provider speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
-    Anthropic,
-    Responses,
-    Chat(Dialect),
-    Gemini,
 }
 
 /// Whether a provider wants a key.

@@ -1,6 +1,6 @@
 //! The secrets this process knows: keys of providers, of agents elsewhere and of servers, variables named like one.
 
-use std::{collections::BTreeSet, env, sync::Arc};
+use std::{env, sync::Arc};
 
 use rooftree_process::Inheritance;
 use rooftree_protocol::Problem;
@@ -62,17 +62,18 @@ pub fn known_besides(
 }
 
 /// What programs started for agents find of our own variables.
-pub fn inheritance(secrets: &Secrets, settings: &Settings) -> Inheritance {
-    let holds_secret = |(name, value): (String, String)| {
-        // Nothing works behind a proxy without it, and what it says is taken out of output all the same.
-        let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
-        (!is_proxy && secrets.clean(&value).is_some()).then_some(name)
-    };
-    Inheritance {
+pub fn inheritance(secrets: &Secrets, settings: &Settings) -> Arc<Inheritance> {
+    Arc::new(Inheritance {
         keep: settings.environment.keep.clone(),
-        withheld: variables().filter_map(holds_secret).collect::<BTreeSet<_>>(),
+        withheld: secrets.withheld(variables()),
         only_listed: settings.environment.only_listed,
-    }
+    })
+}
+
+/// The same, for whoever has read no settings yet.
+pub fn inheritance_here(environment: &Environment) -> Arc<Inheritance> {
+    let settings = settings::load(environment).unwrap_or_default();
+    inheritance(&known_with(environment, &settings), &settings)
 }
 
 fn variables() -> impl Iterator<Item = (String, String)> {

@@ -7,24 +7,25 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
-    sync::OnceLock,
+    sync::Arc,
 };
 
 /// What a child finds in its environment.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
+    /// What children of whoever starts it may inherit at all.
+    pub inheritance: Arc<Inheritance>,
     /// If given, nothing is inherited but these names and those that begin like one ending in `*`.
     pub only: Option<Vec<String>>,
     /// Names that are passed on although they look like secrets.
     pub keep: Vec<String>,
-    /// Names that begin like one of these are not passed on: they would bend what the program does.
-    pub without: Vec<String>,
     /// Variables set on top.
     pub set: BTreeMap<String, String>,
 }
 
-/// What every child of this process may inherit, whoever starts it.
-#[derive(Clone, Debug, Default)]
+/// What programs may inherit of this process's variables. A value like any other: two runtimes in one process
+/// each have their own, so none decides for the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inheritance {
     /// Names that are passed on although they look like secrets or hold one.
     pub keep: Vec<String>,
@@ -32,14 +33,6 @@ pub struct Inheritance {
     pub withheld: BTreeSet<String>,
     /// Whether only what programs commonly need is passed on.
     pub only_listed: bool,
-}
-
-/// A process has one environment, and one opinion about it.
-static INHERITANCE: OnceLock<Inheritance> = OnceLock::new();
-
-/// Says what children may inherit from now on. Only the first word counts.
-pub fn inherit(inheritance: Inheritance) {
-    let _ = INHERITANCE.set(inheritance);
 }
 
 /// What programs commonly need: names, and beginnings of names that end with `*`.
@@ -149,6 +142,11 @@ fn is_listed(names: &[impl AsRef<str>], name: &str) -> bool {
 }
 
 impl Environment {
+    /// Whatever may be inherited.
+    pub fn inheriting(inheritance: Arc<Inheritance>) -> Self {
+        Self { inheritance, ..Self::default() }
+    }
+
     /// Adds a variable.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.set.insert(name.to_owned(), value.to_owned());
@@ -160,18 +158,9 @@ impl Environment {
         &self,
         inherited: impl Iterator<Item = (OsString, OsString)>,
     ) -> BTreeMap<OsString, OsString> {
-        self.resolve_with(INHERITANCE.get().unwrap_or(&Inheritance::default()), inherited)
-    }
-
-    fn resolve_with(
-        &self,
-        inheritance: &Inheritance,
-        inherited: impl Iterator<Item = (OsString, OsString)>,
-    ) -> BTreeMap<OsString, OsString> {
         let is_passed_on = |name: &str| {
             self.only.as_ref().is_none_or(|only| is_listed(only, name))
-                && !self.without.iter().any(|beginning| name.starts_with(beginning.as_str()))
-                && inheritance.passes(name, &self.keep)
+                && self.inheritance.passes(name, &self.keep)
         };
         let mut variables: BTreeMap<OsString, OsString> =
             inherited.filter(|(name, _)| is_passed_on(&name.to_string_lossy())).collect();
@@ -226,18 +215,6 @@ mod tests {
     }
 
     #[test]
-    fn what_would_bend_the_program_is_left_out_and_can_still_be_set() {
-        let environment = Environment { without: vec!["GIT_".to_owned()], ..Environment::default() };
-        let environment = environment.with("GIT_INDEX_FILE", "ours");
-        let inherited = [("GIT_DIR", "theirs"), ("GIT_INDEX_FILE", "theirs"), ("HOME", "/home")];
-        let variables =
-            environment.resolve(inherited.into_iter().map(|(name, value)| (name.into(), value.into())));
-        let names: Vec<_> = variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
-        assert_eq!(names, ["GIT_INDEX_FILE", "HOME"]);
-        assert_eq!(variables.get(&OsString::from("GIT_INDEX_FILE")), Some(&OsString::from("ours")));
-    }
-
-    #[test]
     fn with_a_list_of_its_own_a_program_inherits_nothing_else() {
         let only = Some(["PATH", "LC_*"].map(str::to_owned).to_vec());
         let environment = Environment { only, ..Environment::default() }.with("OWN", "x");
@@ -261,7 +238,7 @@ mod tests {
         let inheritance = Inheritance { keep, withheld, only_listed: false };
         let names = ["DATABASE_URL", "KEPT_URL", "MY_OWN", "PATH"];
         let inherited = names.into_iter().map(|name| (name.into(), "x".into()));
-        let variables = Environment::default().resolve_with(&inheritance, inherited);
+        let variables = Environment::inheriting(inheritance.into()).resolve(inherited);
         let names: Vec<_> = variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         assert_eq!(names, ["KEPT_URL", "MY_OWN", "PATH"]);
     }
@@ -273,7 +250,7 @@ mod tests {
         let names =
             ["CARGO_HOME", "CARGO_REGISTRY_TOKEN", "HOME", "LC_ALL", "MY_OTHER", "MY_OWN", "https_proxy"];
         let inherited = names.into_iter().map(|name| (name.into(), "x".into()));
-        let variables = Environment::default().resolve_with(&inheritance, inherited);
+        let variables = Environment::inheriting(inheritance.into()).resolve(inherited);
         let names: Vec<_> = variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         assert_eq!(names, ["CARGO_HOME", "HOME", "LC_ALL", "MY_OWN", "https_proxy"]);
     }

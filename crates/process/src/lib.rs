@@ -30,7 +30,7 @@ mod tree;
 
 pub use converse::{Conversation, converse};
 pub use ending::Ending;
-pub use environment::{Environment, Inheritance, inherit, looks_secret};
+pub use environment::{Environment, Inheritance, looks_secret};
 pub use kept::Kept;
 pub use kill::{kill_group, sweep};
 pub use process::{Bounds, Finished, Process, Streamed};

@@ -113,11 +113,16 @@ impl Start {
     }
 }
 
-/// What the program finds in its environment. In a sandbox only what is listed is inherited.
+/// What the program finds in its environment. In a sandbox only what is listed is inherited, and what people
+/// want to be passed on whatever it is.
 fn variables(spawn: &Spawn) -> BTreeMap<OsString, OsString> {
+    let kept = &spawn.environment.inheritance.keep;
     let is_listed = |name: &OsStr| match &spawn.sandbox {
         None => true,
-        Some(sandbox) => sandbox.environment.iter().any(|listed| is_meant(listed, &name.to_string_lossy())),
+        Some(sandbox) => {
+            let name = name.to_string_lossy();
+            sandbox.environment.iter().chain(kept).any(|listed| is_meant(listed, &name))
+        }
     };
     spawn.environment.resolve(env::vars_os().filter(|(name, _)| is_listed(name)))
 }

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ModelChoice, Origin, Part, PermissionId, ProcessId, QuestionId, RunId, SessionId};
+use crate::{ModelChoice, Origin, Part, PermissionId, ProcessId, QuestionId, RunId, SessionId, ToolCall};
 
 pub use crate::inquiry::{Answer, PermissionDecision, PermissionScope, QuestionReply};
 
 /// A wish of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "command", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "the large one, a post, is also the usual one")]
 pub enum Command {
     /// Put a message into a session's inbox.
     Post {
@@ -28,6 +27,14 @@ pub enum Command {
         /// Into which lane, and whether it wakes anybody.
         #[serde(default)]
         delivery: Delivery,
+    },
+    /// Have a session's agent make one call, as if its model had asked for it: in scope, permitted and kept
+    /// like any other. It waits for its turn, and the run ends with what comes of it.
+    Call {
+        /// Which one.
+        session: SessionId,
+        /// The call. Repeating it under the same id changes nothing and returns the first answer.
+        call: ToolCall,
     },
     /// Let a session go on with what it left unfinished and with its mail.
     Resume {

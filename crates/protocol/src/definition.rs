@@ -151,6 +151,17 @@ pub struct McpServer {
 }
 
 impl McpServer {
+    /// A program of this machine, with its arguments.
+    pub fn program<S: Into<String>>(command: impl Into<String>, args: impl IntoIterator<Item = S>) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self { command: Some(command.into()), args, ..Self::default() }
+    }
+
+    /// A server elsewhere, at this address.
+    pub fn http(url: impl Into<String>) -> Self {
+        Self { url: Some(url.into()), ..Self::default() }
+    }
+
     /// Whether it only names a server that is set up elsewhere.
     pub fn is_reference(&self) -> bool {
         self.command.is_none() && self.url.is_none()
@@ -207,6 +218,21 @@ pub enum Verifier {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_turns: Option<u32>,
     },
+}
+
+/// Seconds a verifier's command has, where nothing else is said.
+pub const VERIFIER_SECS: u64 = 120;
+
+impl Verifier {
+    /// A command that is good if it ends with zero.
+    pub fn command(command: impl Into<String>) -> Self {
+        Self::Command { command: command.into(), timeout_secs: VERIFIER_SECS, pass_on_exit_0: true }
+    }
+
+    /// A model that is asked this about the work.
+    pub fn judge(prompt: impl Into<String>) -> Self {
+        Self::Judge { prompt: prompt.into() }
+    }
 }
 
 /// Whether an agent gets a working copy of its own.

@@ -3,6 +3,7 @@
 //! A client sends [`Command`]s and reads [`Event`]s; everything in between is
 //! described with the types of this crate. Names are those of `docs/glossary.md`.
 
+pub mod call;
 pub mod command;
 pub mod confinement;
 pub mod definition;
@@ -27,6 +28,7 @@ pub mod time;
 pub mod tool_call;
 pub mod usage;
 
+pub use call::ToolCall;
 pub use command::{Address, Answer, Command, Delivery, PermissionDecision, PermissionScope};
 pub use confinement::{Confinement, SandboxMode};
 pub use definition::{
@@ -47,5 +49,5 @@ pub use scope::{PermissionMode, Scope};
 pub use session::{ForkPoint, ParentCall, Session};
 pub use skill::SkillNote;
 pub use time::Timestamp;
-pub use tool_call::{Effect, Outcome, Repeat, Todo, TodoStatus, ToolCall, ToolKind, ToolResult, ToolSpec};
+pub use tool_call::{Effect, Outcome, Repeat, Todo, TodoStatus, ToolKind, ToolResult, ToolSpec};
 pub use usage::Usage;

@@ -56,6 +56,9 @@ pub struct Mandate {
     /// The working copy it was given, as the runtime describes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Value>,
+    /// Whether its end wakes nobody: a program asked, and has the answer. The session reads it at its next run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quiet: bool,
     /// How thorough it should be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thoroughness: Option<Thoroughness>,

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{BlobId, CallId, Mandate, MessageId, RunId, SessionId, Timestamp, Usage, run::RunStatus};
+use crate::{
+    BlobId, CallId, Mandate, MessageId, RunId, SessionId, Timestamp, ToolCall, Usage, run::RunStatus,
+};
 
 /// A message to a session. Content and context only: where an answer goes is not its business.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +28,9 @@ pub struct Message {
     /// What whoever answers may do, if another agent asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mandate: Option<Box<Mandate>>,
+    /// A call to make instead of asking the model what to do. The run ends with what comes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Box<ToolCall>>,
     /// When it was sent.
     pub at: Timestamp,
 }
@@ -33,7 +38,17 @@ pub struct Message {
 impl Message {
     /// A message that says no more than this.
     pub fn new(id: MessageId, parts: Vec<Part>, origin: Origin, at: Timestamp) -> Self {
-        Self { id, parts, origin, silent: false, outside: false, context: None, mandate: None, at }
+        Self {
+            id,
+            parts,
+            origin,
+            silent: false,
+            outside: false,
+            context: None,
+            mandate: None,
+            call: None,
+            at,
+        }
     }
 
     /// All text parts, one per line.

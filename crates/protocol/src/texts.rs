@@ -78,7 +78,7 @@ pub fn parts(parts: &mut [Part], edit: Edit<'_>) {
 
 /// Changes every text of a message.
 pub fn message(message: &mut Message, edit: Edit<'_>) {
-    let Message { id: _, parts, origin, silent: _, outside: _, context, mandate, at: _ } = message;
+    let Message { id: _, parts, origin, silent: _, outside: _, context, mandate, call, at: _ } = message;
     self::parts(parts, edit);
     optional(context, edit);
     match origin {
@@ -88,6 +88,9 @@ pub fn message(message: &mut Message, edit: Edit<'_>) {
         }
         Origin::Schedule { schedule: about } | Origin::System { about } => text(about, edit),
         Origin::User | Origin::Agent { .. } | Origin::Task { .. } => {}
+    }
+    if let Some(call) = call {
+        value(&mut call.input, edit);
     }
     if let Some(mandate) = mandate {
         // The rules of a mandate are those of a policy: about calls whose secrets are removed too.

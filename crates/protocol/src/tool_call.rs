@@ -45,17 +45,6 @@ pub enum ToolKind {
     Other,
 }
 
-/// One wish of a model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ToolCall {
-    /// Its name, given by the runtime when the reply arrives.
-    pub id: CallId,
-    /// The tool, as the model called it; resolved to a canonical name when it is made.
-    pub tool: String,
-    /// Its arguments.
-    pub input: Value,
-}
-
 /// What became of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolResult {

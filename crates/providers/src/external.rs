@@ -31,6 +31,9 @@ use crate::{Model, Provider, ReplyStream, Request, Workplace, catalog::Opener};
 pub use grant::Grant;
 pub use program::{CLAUDE, CODEX, PI, Program};
 
+/// All of them.
+pub const PROGRAMS: [&Program; 3] = [&CLAUDE, &CODEX, &PI];
+
 /// A program keeps its context small by itself, and reports what all its own turns have read together.
 /// A window this wide keeps the runtime from taking that sum for one context that has to be made smaller.
 const WINDOW: u64 = 2_000_000;

@@ -24,6 +24,7 @@ pub mod scripted;
 mod size;
 pub mod sse;
 mod tool_names;
+pub mod vendors;
 
 pub use catalog::{Catalog, Model};
 pub use error::Error;

@@ -1,6 +1,8 @@
 //! An agent written in Rust: everything a file could say about it, as a builder.
 
-use rooftree_protocol::{AgentDefinition, ErrorCode, McpServer, PermissionMode, Scope};
+use rooftree_protocol::{
+    AgentDefinition, ErrorCode, McpServer, Memory, Network, PermissionMode, SandboxMode, Scope,
+};
 use rooftree_tools::Toolset;
 
 use crate::{
@@ -99,6 +101,32 @@ impl Agent {
     /// How much may happen without asking, at most.
     pub fn permission_mode(mut self, mode: PermissionMode) -> Self {
         self.definition.permission_mode = Some(mode);
+        self
+    }
+
+    /// Where it remembers things from session to session, in Markdown people can read. It then has MemoryRead,
+    /// MemoryWrite and MemorySearch, and is reminded of `MEMORY.md` when it wakes. [`Memory::User`] is the
+    /// directory given with `memory`, the others are in the project it works in.
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.definition.memory = Some(memory);
+        self
+    }
+
+    /// What checks its work when it says it is done, by name: verifiers the query or runtime knows.
+    pub fn verified_by<S: Into<String>>(mut self, verifiers: impl IntoIterator<Item = S>) -> Self {
+        self.definition.verifiers.extend(verifiers.into_iter().map(Into::into));
+        self
+    }
+
+    /// Whether what it runs is confined; never more loosely than everything else is.
+    pub fn sandbox(mut self, mode: SandboxMode) -> Self {
+        self.definition.sandbox = Some(mode);
+        self
+    }
+
+    /// Whom its confined programs can reach; never more than everything else can.
+    pub fn network(mut self, network: Network) -> Self {
+        self.definition.network = Some(network);
         self
     }
 

@@ -1,14 +1,20 @@
 //! Where a provider's models are reached, and with which key.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    env,
+    sync::{Arc, OnceLock},
+};
 
 use rooftree_protocol::Problem;
 use rooftree_providers::{
-    anthropic,
-    catalog::{Known, Opener},
+    Model,
+    anthropic::{self, KeyScheme},
+    catalog::{Known, Opener, Price},
+    compatible::Site,
     gemini,
     http::{Client, Secret, Timeouts},
     openai::{self, Dialect, chat, responses},
+    vendors::{self, Wire, key_scheme},
 };
 
 /// A place that speaks one of the vendors' languages.
@@ -31,19 +37,30 @@ pub struct Endpoint {
     key: Secret,
     /// The variable its key is usually in, for those that want one.
     variable: Option<&'static str>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Wire {
-    Anthropic,
-    Responses,
-    Chat(Dialect),
-    Gemini,
+    /// The variables its key is looked for in, if it was not given.
+    looked_at: &'static [&'static str],
+    /// Whether it runs on one's own machine.
+    is_free: bool,
 }
 
 impl Endpoint {
     fn new(wire: Wire, base_url: impl Into<String>, variable: Option<&'static str>) -> Self {
-        Self { wire, base_url: base_url.into(), key: Secret::none(), variable }
+        Self {
+            wire,
+            base_url: base_url.into(),
+            key: Secret::none(),
+            variable,
+            looked_at: &[],
+            is_free: false,
+        }
+    }
+
+    /// A vendor's own place, with its key from the usual variables.
+    pub(crate) fn of(row: &vendors::Row) -> Self {
+        let (looked_at, is_free) = (row.variables, row.site == Site::Local);
+        let needed = looked_at.first().copied().filter(|_| !is_free);
+        let key = Secret::from_fn(move || variable(looked_at).map(|(_, value)| value));
+        Self { key, looked_at, is_free, ..Self::new(row.wire, row.base_url, needed) }
     }
 
     /// Speaks Anthropic's Messages.
@@ -79,11 +96,7 @@ impl Endpoint {
 
     /// With this key.
     pub fn key(self, key: impl Into<String>) -> Self {
-        self.secret(Secret::fixed(key))
-    }
-
-    pub(crate) fn secret(self, key: Secret) -> Self {
-        Self { key, ..self }
+        Self { key: Secret::fixed(key), looked_at: &[], ..self }
     }
 
     /// How the catalog opens its models. Connections are set up when the first one is opened.
@@ -91,26 +104,37 @@ impl Endpoint {
         let provider = provider.to_owned();
         Arc::new(move |choice| {
             let open = self.clone().connected(&provider, connections.client()?, known.clone());
-            open(choice)
+            let model = open(choice)?;
+            Ok(if self.is_free { Model { price: Some(Price::FREE), ..model } } else { model })
         })
     }
 
     fn connected(self, provider: &str, client: Client, known: Arc<Known>) -> Opener {
-        let Self { wire, base_url, key, variable } = self;
+        let Self { wire, base_url, key, variable: needed, looked_at, .. } = self;
         let reached = openai::Endpoint::new(provider, &base_url);
-        let reached = match variable {
-            Some(variable) => reached.keyed(key.clone(), variable),
+        let reached = match needed {
+            Some(needed) => reached.keyed(key.clone(), needed),
             None => openai::Endpoint { key: key.clone(), ..reached },
         };
         match wire {
             Wire::Anthropic => {
-                anthropic::opener(anthropic::Options { base_url, ..anthropic::Options::new(client, key) })
+                let scheme = variable(looked_at).map_or(KeyScheme::ApiKey, |(name, _)| key_scheme(name));
+                let usual = anthropic::Options::new(client, key);
+                anthropic::opener(anthropic::Options { base_url, scheme, ..usual })
             }
             Wire::Gemini => gemini::opener(gemini::Options { base_url, ..gemini::Options::new(client, key) }),
             Wire::Responses => responses::opener(client, reached, known),
             Wire::Chat(dialect) => chat::opener(client, reached, dialect),
         }
     }
+}
+
+/// The first of these variables that says something, and what.
+pub(crate) fn variable(names: &[&'static str]) -> Option<(&'static str, String)> {
+    names.iter().find_map(|name| {
+        let value = env::var(name).ok().filter(|value| !value.trim().is_empty())?;
+        Some((*name, value))
+    })
 }
 
 /// The connections all endpoints of one runtime share, set up when somebody first needs one.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashSet, VecDeque},
+    io::Write,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -167,22 +168,30 @@ impl Events {
     /// Only what the main agent says, in the pieces it comes in. Pieces pass by whoever is too slow
     /// for them; what was missed comes with the whole reply.
     pub fn text(self) -> impl Stream<Item = Result<String>> + Send + Unpin {
-        let mut said = String::new();
+        let mut speech = Speech::default();
         let pieces = self.filter_map(move |event| {
             let piece = match event {
-                Ok(Event { body: EventBody::MessageDelta { text }, parent_run: None, .. }) => {
-                    said.push_str(&text);
-                    Some(Ok(text))
-                }
-                Ok(Event { body: EventBody::MessageCompleted(reply), parent_run: None, .. }) => {
-                    rest_of(&reply.text, &std::mem::take(&mut said)).map(Ok)
-                }
-                Ok(_) => None,
+                Ok(event) => speech.piece(event).map(Ok),
                 Err(error) => Some(Err(error)),
             };
             std::future::ready(piece)
         });
         Box::pin(pieces)
+    }
+
+    /// Prints what the main agent says as it comes, a line for each reply, and says how it ended.
+    pub async fn print(mut self) -> Result<Outcome> {
+        let mut speech = Speech::default();
+        while let Some(event) = self.next().await {
+            let event = event?;
+            let is_whole = matches!(event.body, EventBody::MessageCompleted(_)) && event.parent_run.is_none();
+            let mut piece = speech.piece(event).unwrap_or_default();
+            if is_whole && speech.has_words {
+                piece.push('\n');
+            }
+            shown(&piece)?;
+        }
+        self.outcome().await
     }
 
     /// Reads on to the end and says how it ended. Not being completed is no error here.
@@ -197,6 +206,37 @@ impl Events {
     pub async fn result(self) -> Result<Outcome> {
         self.outcome().await?.completed()
     }
+}
+
+/// What the main agent has said so far of one reply.
+#[derive(Default)]
+struct Speech {
+    said: String,
+    /// Whether the last whole reply had words.
+    has_words: bool,
+}
+
+impl Speech {
+    /// What an event adds to it.
+    fn piece(&mut self, event: Event) -> Option<String> {
+        match event {
+            Event { body: EventBody::MessageDelta { text }, parent_run: None, .. } => {
+                self.said.push_str(&text);
+                Some(text)
+            }
+            Event { body: EventBody::MessageCompleted(reply), parent_run: None, .. } => {
+                self.has_words = !reply.text.is_empty();
+                rest_of(&reply.text, &std::mem::take(&mut self.said))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn shown(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| Error::new(ErrorCode::Internal, format!("cannot print the answer: {error}")))
 }
 
 /// What of a reply has not been said yet. If pieces were missed in the middle, all of it, on a new line.

@@ -4,6 +4,7 @@
 
 mod agent;
 mod endpoint;
+mod equipment;
 mod error;
 mod events;
 mod extract;
@@ -14,6 +15,7 @@ mod listeners;
 mod models;
 mod outcome;
 mod permission;
+mod place;
 mod query;
 mod roof;
 mod run;
@@ -42,13 +44,14 @@ pub use session::{Delegation, Session, Sessions};
 pub use rooftree_process::sandbox;
 pub use rooftree_protocol as protocol;
 pub use rooftree_protocol::{
-    AgentDefinition, Effect, ErrorCode, Event, EventBody, HostPattern, McpServer, Network, PermissionId,
-    PermissionMode, RunId, RunStatus, SandboxMode, SessionId, ToolSpec, Usage,
+    AgentDefinition, Effect, ErrorCode, Event, EventBody, HostPattern, McpServer, Memory, Network,
+    PermissionId, PermissionMode, RunId, RunStatus, SandboxMode, SessionId, ToolSpec, Usage, Verifier,
 };
 pub use rooftree_providers as providers;
 pub use rooftree_providers::Provider;
 pub use rooftree_runtime::{
     Clock, SystemClock,
+    checks::Work,
     hooks::{Answer as HookAnswer, Occasion as HookOccasion, Point as HookPoint, ToolUse, Verdict},
 };
 pub use rooftree_store::{SqliteStore, Store};

@@ -10,6 +10,7 @@ use std::{
 };
 
 use futures::{FutureExt, future::BoxFuture};
+use rooftree_process::Inheritance;
 use rooftree_protocol::{
     Command, Event, EventBody, ParentCall, PermissionId, Question as AgentQuestion, QuestionId,
     QuestionReply, RunId, SessionId,
@@ -119,7 +120,7 @@ pub(crate) struct Line {
 
 impl Listeners {
     /// The hooks to start a runtime with, and the line that they feed.
-    pub(crate) fn connect(&self) -> (Hooks, Line) {
+    pub(crate) fn connect(&self, inheritance: Arc<Inheritance>) -> (Hooks, Line) {
         let (tell, events) = mpsc::unbounded_channel();
         let (open, readers) = (Open::default(), Readers::default());
         let (noting, reading) = (open.clone(), readers.clone());
@@ -133,6 +134,7 @@ impl Listeners {
         let mut asked = Hooks::default();
         (asked.before_tool, asked.watchers, asked.hooks) =
             (self.before_tool.clone(), vec![watcher], self.hooks.clone());
+        asked.inheritance = inheritance;
         (asked, Line { open, readers, events })
     }
 

@@ -1,31 +1,30 @@
-//! The models there are: the vendors whose keys are in the usual variables, and what the program adds.
+//! The models there are: the vendors whose keys are in the usual variables, other agents' programs, and what
+//! the program adds.
 //!
 //! A library reads no settings; keys are the exception everybody expects. Nothing is connected,
 //! and no key is looked for, until a model is asked for.
 
-use std::{collections::BTreeMap, env, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
+use rooftree_process::{Environment, Inheritance};
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
 use rooftree_providers::{
     Catalog, Model, Provider,
     catalog::{Known, Opener, Tier},
-    compatible::{Site, VENDORS, Vendor},
-    http::Secret,
-    scripted,
+    compatible::Site,
+    external::{self, PROGRAMS, Program},
+    scripted, vendors,
 };
 use rooftree_runtime::Clock;
 
 use crate::{
-    endpoint::{Connections, Endpoint},
+    endpoint::{Connections, Endpoint, variable},
     error::{Error, Result},
 };
-
-/// The variables of the vendors with a wire of their own, the one to prefer first.
-const OWN_WIRES: [(&str, &[&str]); 3] = [
-    ("anthropic", &["ANTHROPIC_API_KEY"]),
-    ("openai", &["OPENAI_API_KEY"]),
-    ("google", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
-];
 
 /// What a program adds to the models there are.
 #[derive(Clone, Default)]
@@ -33,6 +32,16 @@ pub(crate) struct Added {
     /// Providers written in Rust; the first one answers if nobody names a model.
     pub(crate) providers: Vec<(String, Arc<dyn Provider>)>,
     pub(crate) endpoints: BTreeMap<String, Endpoint>,
+    /// Where programs that answer as models are.
+    pub(crate) programs: BTreeMap<String, PathBuf>,
+}
+
+/// Where models are asked from.
+pub(crate) struct Around<'a> {
+    pub(crate) cwd: &'a Path,
+    pub(crate) clock: &'a Arc<dyn Clock>,
+    /// What programs that answer as models may inherit.
+    pub(crate) inheritance: &'a Arc<Inheritance>,
 }
 
 /// All models, with the names people use for them.
@@ -42,16 +51,23 @@ pub(crate) struct Models {
 }
 
 impl Models {
-    pub(crate) fn new(added: Added, cwd: &Path, clock: &Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(mut added: Added, around: &Around<'_>) -> Result<Self> {
         let (connections, known) = (Connections::default(), Arc::new(Known::built_in()));
-        let waiting = clock.clone();
+        let waiting = around.clock.clone();
         let sleeper: scripted::Sleeper = Arc::new(move |pause| waiting.sleep(pause));
-        let mut catalog = Catalog::default().with("scripted", scripted::opener(cwd, sleeper));
-        for (name, endpoint) in usual() {
-            catalog = catalog.with(name, endpoint.opener(name, connections.clone(), known.clone()));
+        let mut catalog = Catalog::default().with("scripted", scripted::opener(around.cwd, sleeper));
+        for vendor in vendors::all() {
+            let opener = Endpoint::of(&vendor).opener(vendor.name, connections.clone(), known.clone());
+            catalog = catalog.with(vendor.name, opener);
         }
-        for vendor in VENDORS {
-            catalog = catalog.with(vendor.name, compatible(vendor, connections.clone()));
+        for other in PROGRAMS {
+            let executable = added.programs.remove(other.name);
+            catalog = catalog.with(other.name, program(other, executable, around.inheritance));
+        }
+        if let Some(unknown) = added.programs.keys().next() {
+            let known = PROGRAMS.map(|program| program.name).join(", ");
+            let message = format!("`{unknown}` is no program that answers as a model; there are {known}");
+            return Err(Error::new(ErrorCode::InvalidConfig, message));
         }
         for (name, endpoint) in added.endpoints {
             let opener = endpoint.opener(&name, connections.clone(), known.clone());
@@ -62,7 +78,7 @@ impl Models {
             let opener: Opener = Arc::new(move |choice| Ok(Model::new(choice, provider.clone())));
             catalog = catalog.with(name, opener);
         }
-        Self { catalog: catalog.knowing(known), first }
+        Ok(Self { catalog: catalog.knowing(known), first })
     }
 
     /// Which model a name means.
@@ -96,42 +112,23 @@ impl Models {
     pub(crate) fn default(&self) -> Result<ModelChoice, Problem> {
         match (&self.first, variable(&["ROOFTREE_MODEL"])) {
             (Some(name), _) => format!("{name}/default").parse(),
-            (None, Some(name)) => self.resolve(&name),
+            (None, Some((_, name))) => self.resolve(&name),
             (None, None) => self.resolve("standard"),
         }
     }
 }
 
-fn usual() -> [(&'static str, Endpoint); 4] {
-    let secret = |name: &'static str| {
-        let variables =
-            OWN_WIRES.iter().find(|(vendor, _)| *vendor == name).map_or(&[][..], |(_, names)| names);
-        Secret::from_fn(move || variable(variables))
-    };
-    [
-        ("anthropic", Endpoint::anthropic().secret(secret("anthropic"))),
-        ("openai", Endpoint::openai().secret(secret("openai"))),
-        ("openai-chat", Endpoint::openai_chat().secret(secret("openai"))),
-        ("google", Endpoint::google().secret(secret("google"))),
-    ]
-}
-
-fn compatible(vendor: &'static Vendor, connections: Connections) -> Opener {
-    Arc::new(move |choice| {
-        let endpoint = vendor.endpoint(None, Secret::from_fn(|| variable(vendor.variables)));
-        vendor.opener(connections.client()?, endpoint)(choice)
-    })
-}
-
 /// The vendors that have a key.
 fn with_keys() -> impl Iterator<Item = &'static str> {
-    let remote = VENDORS.iter().filter(|vendor| vendor.site == Site::Remote);
-    let all = OWN_WIRES.into_iter().chain(remote.map(|vendor| (vendor.name, vendor.variables)));
-    all.filter(|(_, variables)| variable(variables).is_some()).map(|(name, _)| name)
+    let remote = vendors::all().filter(|vendor| vendor.site == Site::Remote);
+    remote.filter(|vendor| variable(vendor.variables).is_some()).map(|vendor| vendor.name)
 }
 
-fn variable(names: &[&str]) -> Option<String> {
-    names.iter().find_map(|name| env::var(name).ok().filter(|value| !value.trim().is_empty()))
+/// A program that answers as a model does, and finds in its environment what all of ours do.
+fn program(program: &'static Program, executable: Option<PathBuf>, inheritance: &Arc<Inheritance>) -> Opener {
+    let executable = executable.map(PathBuf::into_os_string);
+    let environment = Environment::inheriting(inheritance.clone());
+    external::opener(program, external::Options { executable, environment, ..external::Options::default() })
 }
 
 fn no_key() -> Problem {

@@ -12,9 +12,10 @@ use crate::{
     error::Result,
     events::{Events, Step, Watch},
     outcome::Outcome,
+    place::Place,
     roof::Roof,
     setting::settings,
-    setup::{Place, Setup},
+    setup::{Main, Setup},
     tree::Until,
 };
 
@@ -29,15 +30,15 @@ use crate::{
 /// # Ok(()) }
 /// ```
 pub fn query(prompt: impl Into<String>) -> Query {
-    Query { prompt: prompt.into(), agent: "lead".into(), tools: Scope::default(), setup: Setup::default() }
+    let main = Main { name: "lead".into(), tools: Scope::default(), verifiers: Vec::new() };
+    Query { prompt: prompt.into(), main, setup: Setup::default() }
 }
 
 /// A question and everything there is to say about how it is answered. Made by [`query`].
 #[must_use = "a query does nothing until it is awaited or streamed"]
 pub struct Query {
     pub(crate) prompt: String,
-    agent: String,
-    tools: Scope,
+    main: Main,
     pub(crate) setup: Setup,
 }
 
@@ -46,19 +47,25 @@ settings!(Query);
 impl Query {
     /// The agent that answers, by its name: one of this query's, or one that is built in.
     pub fn main_agent(mut self, name: impl Into<String>) -> Self {
-        self.agent = name.into();
+        self.main.name = name.into();
         self
     }
 
     /// The only tools the main agent, and so anybody it asks, may use. `*` stands for anything.
     pub fn tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
-        self.tools.allow = Some(tools.into_iter().map(Into::into).collect());
+        self.main.tools.allow = Some(tools.into_iter().map(Into::into).collect());
         self
     }
 
     /// Tools nobody may use.
     pub fn deny_tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
-        self.tools.deny.extend(tools.into_iter().map(Into::into));
+        self.main.tools.deny.extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    /// What checks the main agent's work when it says it is done, by name: see `verifier` and `verify`.
+    pub fn verified_by<S: Into<String>>(mut self, verifiers: impl IntoIterator<Item = S>) -> Self {
+        self.main.verifiers.extend(verifiers.into_iter().map(Into::into));
         self
     }
 
@@ -90,8 +97,9 @@ impl Query {
     }
 
     pub(crate) async fn begin(self) -> Result<Box<Asked>> {
-        let Self { prompt, agent, tools, mut setup } = self;
-        setup.main = Some((agent.clone(), tools));
+        let Self { prompt, main, mut setup } = self;
+        let agent = main.name.clone();
+        setup.main = Some(main);
         let raised = setup.raise()?;
         let new = NewSession { agent, cwd: raised.cwd, name: None, model: None };
         let posted = raised.roof.post(Address::Create(new), &prompt, Origin::User).await?;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rooftree_protocol::{
-    Command, ErrorCode, MessageId, Origin, Part, PermissionId, RunId, SessionId,
+    Command, ErrorCode, MessageId, Origin, Part, PermissionId, RunId, SessionId, ToolCall,
     command::{Address, Delivery, Reply},
 };
 use rooftree_runtime::{Handle, Options, Runtime};
@@ -68,8 +68,16 @@ impl Roof {
     /// Puts a message into an inbox.
     pub(crate) async fn post(&self, to: Address, text: &str, origin: Origin) -> Result<Posted> {
         let parts = vec![Part::text(text)];
-        let post = Command::Post { to, parts, origin, key: None, delivery: Delivery::Queue };
-        match self.handle.send(post).await? {
+        self.queue(Command::Post { to, parts, origin, key: None, delivery: Delivery::Queue }).await
+    }
+
+    /// Has a session's agent make a call.
+    pub(crate) async fn call(&self, session: &SessionId, call: ToolCall) -> Result<Posted> {
+        self.queue(Command::Call { session: session.clone(), call }).await
+    }
+
+    async fn queue(&self, command: Command) -> Result<Posted> {
+        match self.handle.send(command).await? {
             Reply::Accepted { session, message, .. } => Ok(Posted { run: run_of(&message), session }),
             _ => Err(Error::new(ErrorCode::Internal, "the message was answered with something else")),
         }

@@ -62,6 +62,11 @@ impl Run {
         self.events.text()
     }
 
+    /// Prints what the agent says as it comes, and says how it ended.
+    pub async fn print(self) -> Result<Outcome> {
+        self.events.print().await
+    }
+
     /// Waits for the end and says how it ended. Not being completed is no error here.
     pub async fn outcome(self) -> Result<Outcome> {
         self.events.outcome().await

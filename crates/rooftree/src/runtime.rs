@@ -10,9 +10,10 @@ use crate::{
     error::Result,
     feed::Feed,
     permission::Decision,
+    place::Place,
     session::{House, Sessions},
     setting::settings,
-    setup::{Place, Setup},
+    setup::Setup,
 };
 
 /// Agents that live as long as the program. Cheap to clone; stops when the last clone is dropped.

@@ -4,17 +4,19 @@ use std::{path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    ErrorCode, Origin, Part, Problem, Session as Row, SessionId,
+    CallId, ErrorCode, EventBody, Origin, Outcome, Part, Problem, Session as Row, SessionId, ToolCall,
     command::{Address, Command, Delivery},
+    event::{TaskNote, ToolRecord},
+    message::text_of,
 };
 use rooftree_runtime::{Clock, Definitions};
 use rooftree_store::{NewSessionRow, SessionFilter};
+use serde_json::{Map, Value};
 
 use crate::{
     error::{Error, Result},
     models::Models,
-    outcome::Outcome,
-    roof::Shared,
+    roof::{Posted, Shared},
     run::Run,
 };
 
@@ -146,18 +148,42 @@ impl Session {
         Ok(())
     }
 
-    /// Has another agent asked, in a new session that works in the same directory.
+    /// Has another agent asked, as if this session's agent had decided to: it works in the same directory, with
+    /// no right that this one lacks, at this one's expense, and is in its trace.
     ///
-    /// Await it for the answer. The answer comes to the program; the session is not told.
+    /// Await it for the answer. It waits for its turn like a message; this session's model is not asked. What
+    /// comes of it is part of the conversation from then on.
     pub fn delegate(&self, agent: impl Into<String>, prompt: impl Into<String>) -> Delegation {
-        Delegation { from: self.clone(), agent: agent.into(), prompt: prompt.into() }
+        Delegation::new(self.clone(), agent.into(), prompt.into())
     }
 
     async fn post(&self, text: &str, origin: Origin) -> Result<Run> {
         let roof = &self.house.roof;
-        let head = roof.handle().store().session(&self.row.id).await?.map_or(0, |row| row.head);
+        let head = self.head().await?;
         let posted = roof.post(Address::Id { id: self.row.id.clone() }, text, origin).await?;
         Ok(Run::new(roof.clone(), posted, head))
+    }
+
+    /// How far its journal goes.
+    async fn head(&self) -> Result<u64> {
+        let row = self.house.roof.handle().store().session(&self.row.id).await?;
+        Ok(row.map_or(0, |row| row.head))
+    }
+
+    /// Has its agent make a call; gives the call's name and the run that makes it.
+    async fn call(&self, tool: &str, input: Value) -> Result<(CallId, Run)> {
+        let roof = &self.house.roof;
+        let id = CallId::from_entropy(self.house.clock.entropy());
+        let call = ToolCall { id: id.clone(), tool: tool.to_owned(), input };
+        let head = self.head().await?;
+        let posted = roof.call(&self.row.id, call).await?;
+        Ok((id, Run::new(roof.clone(), posted, head)))
+    }
+
+    /// The run that works on a task of this session's.
+    fn run_of(&self, task: &TaskNote) -> Run {
+        let posted = Posted { session: task.session.clone(), run: task.task.clone() };
+        Run::new(self.house.roof.clone(), posted, 0)
     }
 }
 
@@ -166,24 +192,72 @@ impl Session {
 pub struct Delegation {
     from: Session,
     agent: String,
-    prompt: String,
+    input: Map<String, Value>,
 }
 
 impl Delegation {
-    /// Starts it and goes on: the run can be watched, stopped, or waited for later.
-    pub async fn background(self) -> Result<Run> {
-        let Self { from: Session { mut house, row }, agent, prompt } = self;
-        house.cwd = row.cwd;
-        let child = house.open(&agent, None, None).await?;
-        child.post(&prompt, Origin::Agent { session: row.id, agent: row.agent, call: None }).await
+    fn new(from: Session, agent: String, prompt: String) -> Self {
+        let input = [("subagent_type", agent.as_str().into()), ("prompt", prompt.into())];
+        let input = input.into_iter().map(|(name, value): (&str, Value)| (name.to_owned(), value)).collect();
+        Self { from, agent, input }
+    }
+
+    /// The model to ask instead of the agent's own.
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.input.insert("model".into(), model.into().into());
+        self
+    }
+
+    /// Model replies, at most.
+    pub fn max_turns(mut self, turns: u32) -> Self {
+        self.input.insert("max_turns".into(), turns.into());
+        self
+    }
+
+    /// Starts it and goes on: the run can be watched, stopped, or waited for later. Its end wakes nobody; the
+    /// session reads it at its next run.
+    pub async fn background(mut self) -> Result<Run> {
+        self.input.insert("run_in_background".into(), true.into());
+        self.asked().await
+    }
+
+    /// Has the call made and gives the run that it led to.
+    async fn asked(self) -> Result<Run> {
+        let Self { from, agent, input } = self;
+        from.house.definitions.find(&agent)?;
+        let (call, mut making) = from.call("Task", input.into()).await?;
+        while let Some(event) = making.next().await {
+            match event?.body {
+                EventBody::ToolCompleted(record) if record.call == call => {
+                    return record
+                        .task
+                        .as_ref()
+                        .map(|task| from.run_of(task))
+                        .ok_or_else(|| refused(&record));
+                }
+                _ => {}
+            }
+        }
+        making.result().await?;
+        Err(Error::new(ErrorCode::Internal, "the call was not made"))
     }
 }
 
+/// Why nobody was asked.
+fn refused(record: &ToolRecord) -> Error {
+    let code = match record.outcome {
+        Outcome::Failed(code) => code,
+        Outcome::Denied => ErrorCode::ToolDenied,
+        Outcome::Done | Outcome::Cancelled | Outcome::Unknown => ErrorCode::ToolFailed,
+    };
+    Error::new(code, text_of(&record.content))
+}
+
 impl IntoFuture for Delegation {
-    type Output = Result<Outcome>;
-    type IntoFuture = BoxFuture<'static, Result<Outcome>>;
+    type Output = Result<crate::outcome::Outcome>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async { self.background().await?.result().await })
+        Box::pin(async { self.asked().await?.result().await })
     }
 }

@@ -52,6 +52,57 @@ macro_rules! settings {
                 self
             }
 
+            /// Where a program that answers as a model is, if it is not the usual one in PATH: `claude-cli`,
+            /// `codex-cli` or `pi-cli`. Their models are called `claude-cli/default` and so on.
+            pub fn program(
+                mut self,
+                name: impl Into<String>,
+                executable: impl Into<::std::path::PathBuf>,
+            ) -> Self {
+                self.setup.added.programs.insert(name.into(), executable.into());
+                self
+            }
+
+            /// A server of tools by the Model Context Protocol, which every agent has as `mcp__name__tool` that
+            /// brings none of its own. It is started when somebody may use it, and ends with all of this.
+            pub fn mcp(mut self, name: impl Into<String>, server: $crate::McpServer) -> Self {
+                self.setup.servers.insert(name.into(), server);
+                self
+            }
+
+            /// Where agents remember what belongs to no project: a directory with one for each agent that has
+            /// [`Memory::User`](crate::Memory::User).
+            pub fn memory(mut self, directory: impl Into<::std::path::PathBuf>) -> Self {
+                self.setup.memory = Some(directory.into());
+                self
+            }
+
+            /// Something that can check the work of agents who name it: a command, which says it with its exit
+            /// code, or a model that judges.
+            pub fn verifier(mut self, name: impl Into<String>, verifier: $crate::Verifier) -> Self {
+                self.setup.verifiers.insert(name.into(), verifier);
+                self
+            }
+
+            /// The verifiers written in a file, as in `.rooftree/verifiers.json`.
+            pub fn verifiers_file(mut self, path: impl Into<::std::path::PathBuf>) -> Self {
+                self.setup.verifier_files.push(path.into());
+                self
+            }
+
+            /// A function that can check the work of agents who name it. An error says what is wanting: the
+            /// agent reads it and goes on, a few times at most.
+            pub fn verify<F, Checking>(mut self, name: impl Into<String>, checker: F) -> Self
+            where
+                F: Fn($crate::Work) -> Checking + Send + Sync + 'static,
+                Checking: Future<Output = ::std::result::Result<(), String>> + Send + 'static,
+            {
+                let checker =
+                    move |work| -> ::futures::future::BoxFuture<'static, _> { Box::pin(checker(work)) };
+                self.setup.checkers.insert(name.into(), ::std::sync::Arc::new(checker));
+                self
+            }
+
             /// The directory tools work in; that of the process if nothing is said.
             pub fn cwd(mut self, directory: impl Into<::std::path::PathBuf>) -> Self {
                 self.setup.cwd = Some(directory.into());
@@ -98,6 +149,37 @@ macro_rules! settings {
             /// Whom confined programs can reach. Usually everybody.
             pub fn network(mut self, network: $crate::Network) -> Self {
                 self.setup.confinement.network = network;
+                self
+            }
+
+            /// A directory that confined programs can change besides the one they work in.
+            pub fn writable(mut self, directory: impl Into<::std::path::PathBuf>) -> Self {
+                self.setup.confinement.writable.push(directory.into());
+                self
+            }
+
+            /// A path that confined programs can read although they usually cannot.
+            pub fn readable(mut self, path: impl Into<::std::path::PathBuf>) -> Self {
+                self.setup.confinement.readable.push(path.into());
+                self
+            }
+
+            /// A variable that programs get although it looks like a secret or holds one. All others that do
+            /// are withheld from what agents run.
+            pub fn keep_variable(mut self, name: impl Into<String>) -> Self {
+                self.setup.inheritance.keep.push(name.into());
+                self
+            }
+
+            /// Lets programs inherit only the variables that programs commonly need.
+            pub fn only_usual_variables(mut self) -> Self {
+                self.setup.inheritance.only_listed = true;
+                self
+            }
+
+            /// A rule that has somebody asked about calls, whatever the mode allows.
+            pub fn ask(mut self, rule: impl Into<String>) -> Self {
+                self.setup.ask.push(rule.into());
                 self
             }
 

@@ -42,11 +42,11 @@ pub(crate) mod wording;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Event, EventBody, Mandate, Problem, RunId, Session, SessionId, Timestamp, Verifier,
+    Event, EventBody, Mandate, Problem, RunId, Session, SessionId, Timestamp,
     event::{ClearReason, NoticeLevel},
 };
 use rooftree_providers::{Media, Model};
-use rooftree_store::{ClaimOutcome, Claimed};
+use rooftree_store::{ClaimOutcome, Claimed, Pending};
 use rooftree_tools::{
     Policy,
     mcp::{Lease, Notice},
@@ -61,12 +61,13 @@ use self::{
 };
 use crate::{
     Error, Surroundings,
+    checks::Check,
     exposure::Exposed,
     inbox::AtHand,
     kit::Kit,
     signals::Signals,
     tasks,
-    world::{LEASE, World},
+    world::{Errand, LEASE, World},
 };
 
 /// How long to wait before asking again for a claim that another process holds.
@@ -82,7 +83,7 @@ struct Agent {
     /// What it found around it when the run began.
     surroundings: Arc<Surroundings>,
     /// What checks its work, by name.
-    verifiers: Arc<[(String, Verifier)]>,
+    verifiers: Arc<[(String, Check)]>,
     system: Arc<str>,
     fixed_estimate: u64,
     /// What may happen without asking, with the rules people made.
@@ -221,6 +222,15 @@ async fn wake(world: &Arc<World>, mut claimed: Claimed, signals: &Signals) -> Re
     agent.rest(worked).await
 }
 
+/// Another process may have posted after the last look and before the claim was given back. It was told that
+/// somebody is at work here, so somebody is.
+async fn wake_again(world: &World, session: &SessionId, history: &History, waits: Pending<bool>) {
+    let waits = waits.await.unwrap_or_default();
+    if waits && !world.closing.is_cancelled() && take::is_left(world, session, history).await {
+        let _ = world.errands.send(Errand::Wake(session.clone()));
+    }
+}
+
 /// The first event of a journal that has none of its own yet.
 fn opening(session: &Session) -> Option<EventBody> {
     let forked_from = session.forked_from.clone();
@@ -350,7 +360,7 @@ impl Agent {
 
     /// Gives the claim back, in one step with making sure that nothing came meanwhile.
     async fn rest(self, worked: Result<(), Error>) -> Result<Rested, Error> {
-        let (world, signals) = (self.world, self.signals);
+        let (world, signals, history) = (self.world, self.signals, self.history);
         let worked = match worked {
             Ok(()) => self.journal.barrier().await,
             Err(error) => {
@@ -359,15 +369,17 @@ impl Agent {
             }
         };
         let mut claim = self.journal.close().await;
+        let mut released = None;
         let mut release = || {
-            if let Some(claim) = claim.take() {
-                world.store().release(claim).later();
-            }
+            released = claim.take().map(|claim| world.store().release(claim)).or(released.take());
         };
         let slept = worked.is_ok() && signals.close_if_empty(&mut release);
         // Something came while we were falling asleep, or went wrong: whoever is next claims anew.
         release();
         worked?;
+        if slept && let Some(waits) = released {
+            wake_again(&world, &self.session.id, &history, waits).await;
+        }
         Ok(if slept || world.closing.is_cancelled() { Rested::Yes } else { Rested::Not })
     }
 

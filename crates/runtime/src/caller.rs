@@ -25,6 +25,8 @@ pub(crate) struct Caller {
     pub(crate) outside: bool,
     /// Whether it is in a narrower mode because it wanted to.
     pub(crate) has_entered_plan: bool,
+    /// Whether a program asks through it, and has the answer.
+    pub(crate) is_directed: bool,
     /// The model it thinks with.
     pub(crate) model: Option<ModelChoice>,
     pub(crate) mandate: Option<Box<Mandate>>,

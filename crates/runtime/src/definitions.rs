@@ -50,6 +50,7 @@ pub use self::{
     skills::{Skill, skills_in_scope},
     surroundings::Surroundings,
     tree::Place,
+    verifiers::verifiers_in,
     written::written,
 };
 use crate::clock::Clock;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    AgentDefinition, Command, EventBody, Response, SessionId,
+    AgentDefinition, Command, EventBody, Origin, Part, Response, SessionId, ToolCall,
     command::{Address, Delivery, Reply},
 };
 use rooftree_store::{NewSessionRow, Posted, SessionPatch, Store};
@@ -41,9 +41,11 @@ impl Handle {
                     None => self.router.resolve(to).await?,
                 };
                 let capacity = self.world.kit(meant.agent(), None)?.limits.inbox;
-                let letter = Letter { session: meant.id().clone(), parts, origin, key, delivery, capacity };
+                let session = meant.id().clone();
+                let letter = Letter { session, parts, origin, key, delivery, capacity, call: None };
                 self.accept(meant, letter).await
             }
+            Command::Call { session, call } => self.call(session, call).await,
             Command::Resume { session } => {
                 let session = self.router.by_id(&session).await?;
                 self.router.wake(&session.id, Signal::Mail);
@@ -89,6 +91,22 @@ impl Handle {
                 self.tell(session, Signal::StopProcess(process.clone()), command.clone()).await
             }
         }
+    }
+
+    /// A call is a message like any other: it waits for its turn, survives a crash and is a run of its own.
+    async fn call(&self, session: SessionId, call: ToolCall) -> Result<Reply, Error> {
+        let meant = self.router.resolve(Address::Id { id: session.clone() }).await?;
+        let capacity = self.world.kit(meant.agent(), None)?.limits.inbox;
+        let letter = Letter {
+            session,
+            parts: vec![Part::text(format!("Call {} and say what came of it.", call.tool))],
+            origin: Origin::User,
+            key: Some(format!("call:{}", call.id)),
+            delivery: Delivery::Queue,
+            capacity,
+            call: Some(Box::new(call)),
+        };
+        self.accept(meant, letter).await
     }
 
     /// Keeps an answer, if it is the first one, and hurries the one who waits for it.

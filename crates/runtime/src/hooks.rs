@@ -29,6 +29,7 @@ use std::{
 };
 
 use futures::{FutureExt, future::BoxFuture};
+use rooftree_process::Inheritance;
 use rooftree_protocol::{CallId, Effect, Event, RunId, SessionId};
 use rooftree_tools::{Confining, Web};
 use serde_json::Value;
@@ -111,6 +112,8 @@ pub struct Hooks {
     pub hooks: Vec<Hook>,
     /// The project's root, which programs are told; a session's directory if there is none.
     pub project: Option<PathBuf>,
+    /// What programs may inherit of our variables.
+    pub inheritance: Arc<Inheritance>,
     /// Where the program was started: names in commands may be meant from there.
     pub cwd: Option<PathBuf>,
     /// Whose programs run confined.
@@ -128,6 +131,7 @@ impl Hooks {
     pub fn ground(&self, confining: Confining) -> Ground {
         Ground {
             project: self.project.clone(),
+            inheritance: self.inheritance.clone(),
             confined: self.confined,
             confining,
             web: self.web.clone(),

@@ -1,6 +1,6 @@
 //! A session's queue: ordered, stored before it is accepted, read by its agent alone.
 
-use rooftree_protocol::{Lane, Message, MessageId, Origin, Part, SessionId, command::Delivery};
+use rooftree_protocol::{Lane, Message, MessageId, Origin, Part, SessionId, ToolCall, command::Delivery};
 use rooftree_store::{InboxItem, Post, looked_at};
 
 use crate::{Error, world::World};
@@ -13,6 +13,8 @@ pub(crate) struct Letter {
     pub(crate) key: Option<String>,
     pub(crate) delivery: Delivery,
     pub(crate) capacity: u64,
+    /// A call to make instead of asking the model what to do.
+    pub(crate) call: Option<Box<ToolCall>>,
 }
 
 /// What the store is asked to keep for a letter. Without a key of its own a letter is its own key.
@@ -32,6 +34,7 @@ pub(crate) fn post(world: &World, letter: Letter) -> Post {
         outside: false,
         context: None,
         mandate: None,
+        call: letter.call,
         at: world.now(),
     };
     Post { session: letter.session, lane, key, message, capacity: letter.capacity }

@@ -9,6 +9,7 @@ mod agent;
 mod answers;
 mod bus;
 mod caller;
+pub mod checks;
 pub mod clock;
 pub mod definitions;
 pub mod delegation;

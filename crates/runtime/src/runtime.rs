@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rooftree_store::Owner;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -20,13 +20,16 @@ use crate::{
     secrets::GuardedStore,
     signals::Signal,
     standing::StandingRules,
-    tasks,
+    tasks::List,
     world::World,
 };
 
 /// Agents under one roof. Dropping it without [`Runtime::stop`] leaves runs to be resumed.
 pub struct Runtime {
     handle: Handle,
+    /// Writes down what becomes of processes, until it is told to stop.
+    list: JoinHandle<()>,
+    listing: CancellationToken,
 }
 
 impl Runtime {
@@ -52,10 +55,11 @@ impl Runtime {
             errands,
         });
         let processes = world.options.processes.events();
-        tokio::spawn(tasks::keep_list(world.clone(), processes));
+        let listing = CancellationToken::new();
+        let list = tokio::spawn(List::new(world.clone()).keep(processes, listing.clone()));
         let router = Router::new(world.clone());
         tokio::spawn(router.clone().run_errands(to_do));
-        Self { handle: Handle { router, world } }
+        Self { handle: Handle { router, world }, list, listing }
     }
 
     /// A way in.
@@ -80,6 +84,8 @@ impl Runtime {
         world.crew.close();
         world.crew.wait().await;
         world.options.processes.stop_everything().await;
+        self.listing.cancel();
+        let _ = self.list.await;
         world.options.servers.close().await;
         world.doorway.close();
         end_sessions(world).await;

@@ -17,7 +17,7 @@ mod scan;
 mod shapes;
 mod token;
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 use rooftree_process::looks_secret;
 use rooftree_protocol::{EventBody, Message, Problem, texts};
@@ -59,6 +59,17 @@ impl Secrets {
     /// The values of variables that hold secrets, going by their names.
     pub fn in_variables(variables: impl IntoIterator<Item = (String, String)>) -> Vec<(String, String)> {
         variables.into_iter().filter(|(name, value)| looks_secret(name) && !is_a_place(value)).collect()
+    }
+
+    /// The names of variables that hold a secret, whatever they are called: programs started for agents do not
+    /// get them.
+    pub fn withheld(&self, variables: impl IntoIterator<Item = (String, String)>) -> BTreeSet<String> {
+        let holds_secret = |(name, value): (String, String)| {
+            // Nothing works behind a proxy without it, and what it says is taken out of output all the same.
+            let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
+            (!is_proxy && self.clean(&value).is_some()).then_some(name)
+        };
+        variables.into_iter().filter_map(holds_secret).collect()
     }
 
     /// The text without its secrets; none if there are none in it.

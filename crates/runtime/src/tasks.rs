@@ -1,32 +1,103 @@
-//! Writes down which background processes there are, so that others can list them and a crash
-//! leaves none behind.
+//! Writes down which background processes there are and what they write, so that others can list and follow
+//! them and a crash leaves none behind.
+//!
+//! What a process wrote goes into the store in pieces, a few times a second at most, without its secrets. So it
+//! is followed from any terminal, and is there after the end of the process and of whoever started it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use rooftree_process::{Ending, Identity, kill_group, sweep};
 use rooftree_protocol::SessionId;
-use rooftree_store::{TaskRow, TaskStatus};
+use rooftree_store::{OutputPiece, TaskRow, TaskStatus};
 use rooftree_tools::ProcessEvent;
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::{
+    sync::mpsc::UnboundedReceiver,
+    time::{MissedTickBehavior, interval},
+};
+use tokio_util::sync::CancellationToken;
 
-use crate::{Error, world::World};
+use crate::{Error, secrets::Held, world::World};
 
-/// Keeps the list of tasks in step with the processes, until the runtime closes.
-pub(crate) async fn keep_list(world: Arc<World>, mut events: UnboundedReceiver<ProcessEvent>) {
-    let mut running: HashMap<String, TaskRow> = HashMap::new();
-    while let Some(event) = events.recv().await {
+/// How often it is written down what processes wrote.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// A process at work, and how much of what it wrote is kept.
+struct Running {
+    task: TaskRow,
+    held: Held,
+    kept: u64,
+}
+
+/// The list of tasks, kept in step with the processes.
+pub(crate) struct List {
+    world: Arc<World>,
+    running: HashMap<String, Running>,
+}
+
+impl List {
+    pub(crate) fn new(world: Arc<World>) -> Self {
+        Self { world, running: HashMap::new() }
+    }
+
+    /// Writes down what happens until it is told to stop, and then what has happened until then.
+    pub(crate) async fn keep(mut self, mut events: UnboundedReceiver<ProcessEvent>, stop: CancellationToken) {
+        let mut pause = interval(PAUSE);
+        pause.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                event = events.recv() => match event {
+                    Some(event) => self.note(event),
+                    None => return,
+                },
+                _ = pause.tick(), if !self.running.is_empty() => {
+                    self.running.values_mut().for_each(|process| process.write_down(&self.world));
+                }
+                () = stop.cancelled() => break,
+            }
+        }
+        while let Ok(event) = events.try_recv() {
+            self.note(event);
+        }
+    }
+
+    fn note(&mut self, event: ProcessEvent) {
+        let world = &self.world;
         match event {
             ProcessEvent::Started { id, session, command, identity, .. } => {
-                let task = started(&world, id.to_string(), session, command, &identity);
-                running.insert(task.id.clone(), task.clone());
-                world.store().put_task(task).later();
+                let task = started(world, id.to_string(), session, command, &identity);
+                world.store().put_task(task.clone()).later();
+                self.running.insert(task.id.clone(), Running { task, held: Held::default(), kept: 0 });
             }
             ProcessEvent::Ended { id, ending, .. } => {
-                if let Some(task) = running.remove(id.as_str()) {
-                    world.store().put_task(ended(&world, task, &ending)).later();
+                if let Some(mut process) = self.running.remove(id.as_str()) {
+                    // Before its end: whoever sees that finds all it wrote.
+                    process.write_down(world);
+                    let rest = process.held.finish(world.secrets());
+                    process.keep(world, rest);
+                    world.store().put_task(ended(world, process.task, &ending)).later();
                 }
             }
         }
+    }
+}
+
+impl Running {
+    /// Keeps what is new, as far as it is clear that no secret has only begun in it.
+    fn write_down(&mut self, world: &World) {
+        let news = world.options.processes.news(&self.task.session, &self.task.id);
+        if !news.is_empty() {
+            let text = self.held.push(world.secrets(), &news);
+            self.keep(world, text);
+        }
+    }
+
+    fn keep(&mut self, world: &World, text: String) {
+        if text.is_empty() {
+            return;
+        }
+        let piece = OutputPiece { start: self.kept, text };
+        self.kept = piece.end();
+        world.store().put_output(&self.task.id, piece).later();
     }
 }
 

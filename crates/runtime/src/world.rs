@@ -1,6 +1,6 @@
 //! What all agents of one runtime have in common: where they remember, think, act and tell time.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rooftree_process::sandbox::Backend;
 use rooftree_protocol::{
@@ -20,6 +20,7 @@ use crate::{
     Clock, Definitions, Hooks, Lookout, Secrets, Surroundings,
     answers::Answers,
     bus::Bus,
+    checks::Checker,
     doorway::Doorway,
     effective,
     exposure::Place,
@@ -87,6 +88,8 @@ pub struct Options {
     pub memory: Shelves,
     /// Where working copies of children are kept.
     pub workspaces: workspace::Place,
+    /// Functions of the program around that can check work, by name.
+    pub checkers: BTreeMap<String, Checker>,
     /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
     pub naming: Naming,
     /// What the program around it wants to be asked and told.

@@ -177,6 +177,22 @@ pub struct TaskRow {
     pub data: Map<String, Value>,
 }
 
+/// A piece of what a background process wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputPiece {
+    /// How many bytes came before it.
+    pub start: u64,
+    /// What it says.
+    pub text: String,
+}
+
+impl OutputPiece {
+    /// How many bytes there are with it.
+    pub fn end(&self) -> u64 {
+        self.start + self.text.len() as u64
+    }
+}
+
 /// How a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -14,6 +14,7 @@ mod failure;
 mod inbox;
 mod inquiries;
 mod journal;
+mod output;
 mod proof;
 mod readers;
 mod rules;
@@ -44,8 +45,8 @@ use self::{
 };
 use crate::{
     Answered, Answering, Batch, Claim, ClaimOutcome, CommandRow, Error, InboxItem, Inquiry, NewSessionRow,
-    Owner, Pending, Post, Posted, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter,
-    SessionPatch, Store, TaskRow, chain, verify::Report,
+    OutputPiece, Owner, Pending, Post, Posted, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
+    SessionFilter, SessionPatch, Store, TaskRow, chain, verify::Report,
 };
 
 /// A store in one SQLite file. Dropping it finishes the writes that are queued.
@@ -164,7 +165,7 @@ impl Store for SqliteStore {
         self.write_for(Promise::Sight, move |connection| claims::renew(connection, &proof, until))
     }
 
-    fn release(&self, claim: Claim) -> Pending<()> {
+    fn release(&self, claim: Claim) -> Pending<bool> {
         let proof = Proof::from(&claim);
         self.write_for(Promise::Sight, move |connection| claims::release(connection, &proof))
     }
@@ -197,6 +198,11 @@ impl Store for SqliteStore {
 
     fn put_task(&self, task: TaskRow) -> Pending<()> {
         self.write(move |connection| tasks::put(connection, &task))
+    }
+
+    fn put_output(&self, task: &str, piece: OutputPiece) -> Pending<()> {
+        let task = task.to_owned();
+        self.write_for(Promise::Sight, move |connection| output::put(connection, &task, &piece))
     }
 
     fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId> {
@@ -297,6 +303,16 @@ impl Store for SqliteStore {
     fn tasks(&self, session: Option<&SessionId>) -> Pending<Vec<TaskRow>> {
         let session = session.cloned();
         self.read(move |connection| tasks::list(connection, session.as_ref()))
+    }
+
+    fn output(&self, task: &str, after: u64) -> Pending<Vec<OutputPiece>> {
+        let task = task.to_owned();
+        self.read(move |connection| output::after(connection, &task, after))
+    }
+
+    fn last_output(&self, task: &str) -> Pending<Option<OutputPiece>> {
+        let task = task.to_owned();
+        self.read(move |connection| output::last(connection, &task))
     }
 
     fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>> {

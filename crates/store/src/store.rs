@@ -6,9 +6,9 @@ use rooftree_protocol::{BlobId, Command, Event, Lane, SessionId, Timestamp};
 use tokio::sync::watch;
 
 use crate::{
-    Answered, Answering, Batch, Claim, ClaimOutcome, CommandRow, InboxItem, Inquiry, NewSessionRow, Owner,
-    Pending, Post, Posted, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch,
-    TaskRow, verify::Report,
+    Answered, Answering, Batch, Claim, ClaimOutcome, CommandRow, InboxItem, Inquiry, NewSessionRow,
+    OutputPiece, Owner, Pending, Post, Posted, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
+    SessionFilter, SessionPatch, TaskRow, verify::Report,
 };
 use rooftree_protocol::Session;
 
@@ -56,8 +56,9 @@ pub trait Store: Send + Sync {
     /// Keeps a claim alive.
     fn renew(&self, claim: &Claim, until: Timestamp) -> Pending<()>;
 
-    /// Gives a claim back.
-    fn release(&self, claim: Claim) -> Pending<()>;
+    /// Gives a claim back. Says, in the same step, whether a message waits that is not silent: whoever
+    /// posts after this finds that nobody holds the session, whoever posted before is told of here.
+    fn release(&self, claim: Claim) -> Pending<bool>;
 
     /// Appends to the journal, moves the inbox and posts to others, in one commit.
     /// Every append also keeps the claim alive until `batch.lease`.
@@ -74,6 +75,10 @@ pub trait Store: Send + Sync {
 
     /// Inserts or replaces a task by its id. One that has ended is not begun again.
     fn put_task(&self, task: TaskRow) -> Pending<()>;
+
+    /// Keeps a piece of what a task's process wrote. Of one process the last half a MiB is kept, of one
+    /// session the last 64 processes.
+    fn put_output(&self, task: &str, piece: OutputPiece) -> Pending<()>;
 
     /// Keeps bytes under the name of their content.
     fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId>;
@@ -133,6 +138,12 @@ pub trait Store: Send + Sync {
 
     /// Tasks of a session, or all; newest first.
     fn tasks(&self, session: Option<&SessionId>) -> Pending<Vec<TaskRow>>;
+
+    /// What a task's process wrote and is still kept: the pieces that end after so many bytes, in order.
+    fn output(&self, task: &str, after: u64) -> Pending<Vec<OutputPiece>>;
+
+    /// The last piece of what a task's process wrote.
+    fn last_output(&self, task: &str) -> Pending<Option<OutputPiece>>;
 
     /// Stored bytes.
     fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>>;

@@ -175,6 +175,7 @@ impl Plan {
                 copy_limit_files: 1_000,
             },
             memory: rooftree_runtime::memory::Shelves { user: Some(directory.path().join("memory")) },
+            checkers: Default::default(),
             naming: Arc::new(|name| name.parse()),
             hooks: self.hooks,
             servers: Arc::new(self.servers),

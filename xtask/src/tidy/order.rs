@@ -34,7 +34,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "workspace",
         ],
         &["exposure", "hooks"],
-        &["clock", "error"],
+        &["checks", "clock", "error"],
     ],
 )];
 

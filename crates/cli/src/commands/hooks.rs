@@ -13,7 +13,7 @@ use crate::{
     exit::Exit,
     hooks, household,
     listing::{self, Format, Listed, Output},
-    output, settings,
+    output, secrets, settings,
     table::{Give, Table},
     trust,
     wording::place,
@@ -90,7 +90,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let places = household::places(environment);
     let trust = trust::of(environment, &places);
     let places = places.trusted(trust);
-    let found = hooks::find(environment, &settings, &places)?;
+    let mut found = hooks::find(environment, &settings, &places)?;
     for remark in &found.remarks {
         output::mention(environment, remark);
     }
@@ -108,6 +108,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             Ok(Exit::DONE)
         }
         Action::Test(arguments) => {
+            let known = secrets::known_with(environment, &settings);
+            found.hooks.inheritance = secrets::inheritance(&known, &settings);
             let private = environment.private();
             let ground = found.hooks.ground(confining(None, None, &settings, private));
             rehearsal::execute(&arguments, environment, &found.hooks, &ground).await

@@ -2,6 +2,7 @@
 
 mod find;
 mod list;
+mod output;
 mod send;
 mod stop;
 mod tail;
@@ -25,7 +26,7 @@ enum Action {
     /// List tasks: delegated runs and background programs
     #[command(visible_alias = "ls")]
     List(list::Arguments),
-    /// Follow what an agent does, until it ends
+    /// Follow what an agent does or a program writes, until it ends
     Tail(tail::Arguments),
     /// Wait until tasks have ended; the exit code is the worst of theirs
     Wait(wait::Arguments),

@@ -1,56 +1,26 @@
 //! The table of providers, and what settings make of it.
 
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_providers::{
-    anthropic,
-    compatible::{Site, VENDORS, Vendor},
-    gemini,
-    openai::{self, Dialect},
-};
+use rooftree_providers::{compatible::Site, openai::Dialect, vendors};
 
 use super::{Need, Profile, Wire};
 use crate::settings::{ProviderSettings, Waits, WireName};
 
 /// What comes with the program.
 pub fn profiles() -> Vec<Profile> {
-    let own = [
-        ("anthropic", "Anthropic", Wire::Anthropic, anthropic::BASE_URL),
-        ("openai", "OpenAI", Wire::Responses, openai::BASE_URL),
-        ("openai-chat", "OpenAI, Chat Completions", Wire::Chat(Dialect::OPENAI), openai::BASE_URL),
-        ("google", "Google Gemini", Wire::Gemini, gemini::BASE_URL),
-    ];
-    let own = own.into_iter().map(|(name, title, wire, base_url)| Profile {
-        name: name.into(),
-        title: title.into(),
-        account: if name == "openai-chat" { "openai".into() } else { name.into() },
-        wire,
-        base_url: base_url.into(),
-        base_url_from: None,
-        variables: key_variables(wire).iter().map(|name| (*name).to_owned()).collect(),
-        need: Need::Key,
-        waits: Waits::default(),
-    });
-    own.chain(VENDORS.iter().map(of_vendor)).collect()
+    vendors::all().map(profile).collect()
 }
 
-fn key_variables(wire: Wire) -> &'static [&'static str] {
-    match wire {
-        Wire::Anthropic => &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
-        Wire::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-        Wire::Responses | Wire::Chat(_) => &["OPENAI_API_KEY"],
-    }
-}
-
-fn of_vendor(vendor: &Vendor) -> Profile {
+fn profile(row: vendors::Row) -> Profile {
     Profile {
-        name: vendor.name.into(),
-        title: vendor.title.into(),
-        account: vendor.name.into(),
-        wire: Wire::Chat(vendor.dialect),
-        base_url: vendor.base_url.into(),
+        name: row.name.into(),
+        title: row.title.into(),
+        account: row.account.into(),
+        wire: row.wire,
+        base_url: row.base_url.into(),
         base_url_from: None,
-        variables: vendor.variables.iter().map(|name| (*name).to_owned()).collect(),
-        need: if vendor.site == Site::Local { Need::Nothing } else { Need::Key },
+        variables: row.variables.iter().map(|name| (*name).to_owned()).collect(),
+        need: if row.site == Site::Local { Need::Nothing } else { Need::Key },
         waits: Waits::default(),
     }
 }

@@ -4,11 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::{
-    Model, anthropic,
+    Model,
+    anthropic::{self, KeyScheme},
     catalog::{Known, Opener, Price},
     gemini,
     http::{Client, Secret, Timeouts},
     openai::{Endpoint, chat, responses},
+    vendors::key_scheme,
 };
 
 use super::{Need, Profile, Wire};
@@ -17,9 +19,6 @@ use crate::{
     settings::Waits,
     wording::place,
 };
-
-/// The variable whose token is shown differently than a key.
-const BEARER: &str = "ANTHROPIC_AUTH_TOKEN";
 
 /// The connections of this process, set up when somebody first needs one.
 #[derive(Clone, Default)]
@@ -60,15 +59,16 @@ pub fn opener(
         if found.is_none() && profile.need == Need::Key {
             return Err(missing_key(&profile, &credentials));
         }
-        let is_bearer = found.is_some_and(|found| found.source == Source::Variable(BEARER.into()));
+        let scheme = match found.map(|found| found.source) {
+            Some(Source::Variable(name)) => key_scheme(&name),
+            _ => KeyScheme::ApiKey,
+        };
         let client = connections.client(profile.waits)?;
         let (key, base_url) = (secret(&profile, &credentials), profile.base_url.clone());
         let endpoint = |key| Endpoint { key, ..Endpoint::new(&profile.name, &profile.base_url) };
         let open = match profile.wire {
             Wire::Anthropic => {
                 let usual = anthropic::Options { base_url, ..anthropic::Options::new(client, key) };
-                let scheme =
-                    if is_bearer { anthropic::KeyScheme::Bearer } else { anthropic::KeyScheme::ApiKey };
                 anthropic::opener(anthropic::Options { scheme, ..usual })
             }
             Wire::Gemini => gemini::opener(gemini::Options { base_url, ..gemini::Options::new(client, key) }),

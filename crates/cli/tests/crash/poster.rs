@@ -100,6 +100,7 @@ fn letter(session: &SessionId, task: u64) -> Post {
         silent: false,
         context: None,
         mandate: None,
+        call: None,
         at: SystemClock.now(),
     };
     Post {

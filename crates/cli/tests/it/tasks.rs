@@ -1,8 +1,13 @@
 //! `rooftree tasks`: from another terminal, while the run goes on in its own process.
 
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, ChildStdout, Stdio},
+};
+
 use crate::run::{
     delegating::BACKGROUND,
-    desk::{Desk, Watched},
+    desk::{Desk, Watched, finished},
 };
 
 /// A lead whose agent in background goes on until it is told to come to an end.
@@ -88,4 +93,109 @@ fn an_agent_at_work_reads_what_it_is_told_before_its_next_turn() {
     assert!(text.contains("I stop, as you say: that is enough"), "{text}");
     assert_eq!(watched.done().code, 0);
     desk.house.is_sound();
+}
+
+/// A lead that leaves a program in background, which writes and then waits, and itself waits too.
+const LEAVES_A_PROGRAM: &str = r#"
+[[reply]]
+on = "^go"
+[[reply.call]]
+tool = "Bash"
+input = { command = "echo begins; echo key ghp_0123456789abcdefghijABCDEFGHIJ012345 is; until [ -e open ]; do sleep 0.05; done; printf 'goes \\033[31mon\\n'", run_in_background = true }
+[[reply.call]]
+tool = "Bash"
+input = { command = "until [ -e done ]; do sleep 0.05; done" }
+[[reply]]
+on = "^go"
+text = "Done."
+"#;
+
+/// A run whose program in background has written something, and somebody who follows it.
+fn followed() -> (Desk, Watched, String, Follower) {
+    let desk = Desk::new(LEAVES_A_PROGRAM);
+    let mut watched = desk.watch(&["--permission-mode", "auto", "go"]);
+    for _ in 0..2 {
+        watched.until("tool.started");
+    }
+    // It is listed a moment after it was started.
+    let listed = || desk.house.rooftree(&["tasks", "list", "--running", "-o", "ids"]).well();
+    let task = std::iter::repeat_with(listed).take(200).find(|ids| !ids.is_empty()).unwrap();
+    let task = task.trim().to_owned();
+    assert!(task.starts_with("prc_"), "{task}");
+    let mut follower = Follower::new(&desk, &task);
+    assert_eq!(follower.line(), "begins");
+    assert_eq!(follower.line(), "key [redacted: github token] is");
+    (desk, watched, task, follower)
+}
+
+/// `rooftree tasks tail` in another terminal.
+struct Follower {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Follower {
+    fn new(desk: &Desk, task: &str) -> Self {
+        let mut command = desk.house.command(&["tasks", "tail", task]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+}
+
+#[test]
+fn a_program_in_background_is_followed_while_it_writes_and_read_after_its_end() {
+    let (desk, watched, task, mut follower) = followed();
+    let table = desk.house.rooftree(&["tasks", "list"]).well();
+    assert!(table.contains("◌ running") && table.contains("] is"), "its last line is listed: {table}");
+    desk.write("open", "");
+    assert_eq!(follower.line(), "goes on");
+    let end = finished(follower.child);
+    assert!(end.code == 0 && end.err.contains("exit code 0"), "{}", end.err);
+    desk.write("done", "");
+    assert_eq!(watched.done().code, 0);
+    let whole = desk.house.rooftree(&["tasks", "tail", &task]).well();
+    assert_eq!(whole, "begins\nkey [redacted: github token] is\ngoes on\n");
+    let json = desk.house.rooftree(&["tasks", "list", "-o", "json"]).well();
+    assert!(json.contains(r#""last_line""#) && json.contains("goes"), "{json}");
+    desk.house.is_sound();
+}
+
+#[test]
+fn what_a_program_wrote_is_read_after_its_owner_was_killed() {
+    let (desk, watched, task, follower) = followed();
+    watched.signal("KILL");
+    watched.done();
+    let end = finished(follower.child);
+    assert!(end.code == 0 && end.err.contains("is gone with whoever had started it"), "{}", end.err);
+    let kept = desk.house.rooftree(&["tasks", "tail", &task]).well();
+    assert_eq!(kept, "begins\nkey [redacted: github token] is\n");
+    assert!(desk.house.rooftree(&["tasks", "list"]).well().contains("! unfinished"));
+}
+
+#[test]
+fn what_ends_with_its_run_is_written_down_with_all_it_wrote() {
+    let (desk, watched, task, follower) = followed();
+    desk.write("done", "");
+    assert_eq!(watched.done().code, 0, "the program in background ends with the run");
+    assert_eq!(finished(follower.child).code, 0);
+    let table = desk.house.rooftree(&["tasks", "list"]).well();
+    assert!(table.contains("■ cancelled") && !table.contains("unfinished"), "{table}");
+    assert!(desk.house.rooftree(&["tasks", "tail", &task]).well().starts_with("begins\n"));
+}
+
+#[test]
+fn whoever_tells_a_task_something_that_nobody_can_read_is_told_so() {
+    let (desk, watched, task) = at_work(PATIENT);
+    watched.signal("KILL");
+    watched.done();
+    let said = desk.house.rooftree(&["tasks", "send", &task, "that", "is", "enough"]).ended(8);
+    assert!(said.contains("nobody is at work on") && said.contains("is kept"), "{said}");
+    assert!(said.contains("rooftree run -s"), "{said}");
 }

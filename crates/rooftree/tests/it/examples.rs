@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::Command};
 
 /// What each example prints, in part.
-const SHOWN: [(&str, &[&str]); 8] = [
+const SHOWN: [(&str, &[&str]); 12] = [
     (
         "quick_start",
         &["4\n", "→ reviewer (scripted/small)", "ticket 1234", "It is fixed and reviewed.", "3 turns"],
@@ -34,11 +34,15 @@ const SHOWN: [(&str, &[&str]); 8] = [
         ],
     ),
     ("extraction", &["test, then ship in Some(3) hours"]),
+    ("memory", &["Remembered in", "reminded of: Likes tea."]),
+    ("verifiers", &["there is no result", "Now it is done.", "result.txt is there: true"]),
+    ("program_as_model", &["I am a program. It cost $0.25."]),
+    ("mcp_server", &["It will be sunny in Oslo."]),
 ];
 
 /// Cargo builds examples before the tests and puts them beside; if only this test was asked for,
 /// it has not, and is told to.
-fn program(name: &str) -> PathBuf {
+pub fn program(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().unwrap().parent().unwrap();
     let program = profile.join("examples").join(name);
@@ -46,12 +50,22 @@ fn program(name: &str) -> PathBuf {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--quiet", "--offline", "--package", "rooftree", "--example", name]);
         cargo.arg("--target-dir").arg(profile.parent().unwrap());
+        // What cargo tells a test about its package would have other packages built anew.
+        let told = std::env::vars_os().map(|(name, _)| name);
+        for name in told.filter(|name| is_about_package(name)) {
+            cargo.env_remove(name);
+        }
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
         }
         assert!(cargo.status().unwrap().success(), "{name} cannot be built");
     }
     program
+}
+
+fn is_about_package(name: &std::ffi::OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
 #[test]

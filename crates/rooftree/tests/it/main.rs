@@ -1,13 +1,19 @@
 //! The library as a program uses it: over scripted models, with real runtimes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod delegating;
 mod desk;
+mod environments;
 mod examples;
 mod extracting;
+mod falling_asleep;
 mod hooks;
+mod memories;
 mod mistakes;
 mod own_tools;
 mod permissions;
 mod queries;
 mod runtimes;
+mod servers;
 mod subagents;
+mod verifying;

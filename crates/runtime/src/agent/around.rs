@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Mandate, event::RunMode};
+use rooftree_protocol::{Mandate, Verifier, event::RunMode};
 use rooftree_tools::mcp::Notice;
 
 use super::Agent;
-use crate::{Surroundings, kit::Kit};
+use crate::{Surroundings, checks::Check, kit::Kit};
 
 impl Agent {
     /// Finds out who checks the work, and what people should know about what is around.
     pub(super) fn look_around(&mut self, around: &Surroundings, kit: &Kit, mandate: Option<&Mandate>) {
-        let (found, unknown) = around.checking(&kit.definition, &self.world.options.definitions);
+        let (found, mut unknown) = around.checking(&kit.definition, &self.world.options.definitions);
+        let found = self.with_functions(&kit.definition.verifiers, found);
+        unknown.retain(|name| !self.world.options.checkers.contains_key(name));
         // Whoever checks is not checked: it would never end.
         let is_checking = mandate.is_some_and(|mandate| mandate.mode == RunMode::Verifying);
         self.verifiers = if is_checking { Arc::new([]) } else { found.into() };
@@ -23,5 +25,13 @@ impl Agent {
             hint: Some("rooftree agents validate".into()),
         });
         self.remarks.extend(news.chain(unknown));
+    }
+
+    /// What checks: functions of the program first, which go before what files call the same.
+    fn with_functions(&self, names: &[String], found: Vec<(String, Verifier)>) -> Vec<(String, Check)> {
+        let checkers = &self.world.options.checkers;
+        let function = |name: &String| Some((name.clone(), Check::Function(checkers.get(name)?.clone())));
+        let written = found.into_iter().filter(|(name, _)| !checkers.contains_key(name));
+        names.iter().filter_map(function).chain(written.map(|(name, one)| (name, one.into()))).collect()
     }
 }

@@ -130,6 +130,7 @@ pub(super) fn caller(agent: &Agent, run: RunId, delegations: usize) -> Caller {
         policy: agent.policy.clone(),
         outside: agent.history.outside().is_some(),
         has_entered_plan: agent.history.mode().is_some_and(|changed| !changed.is_wish),
+        is_directed: agent.history.run().is_some_and(|run| run.is_directed && run.turns == 1),
         model: agent.model.as_ref().ok().map(|model| model.choice.clone()),
         mandate: agent.mandate.clone(),
         reply_at: agent.history.reply_at(),

@@ -3,7 +3,7 @@
 //! `run.rs` asks this after everything that happened and does what it says. Because the answer
 //! depends on the history alone, a run that was killed goes on exactly where it was.
 
-use rooftree_protocol::{ErrorCode, Limits, Problem, ToolCall, event::StopReason};
+use rooftree_protocol::{ErrorCode, Limits, Outcome, Problem, ToolCall, event::StopReason};
 
 use super::{History, limits::End};
 
@@ -80,9 +80,26 @@ pub(crate) fn decide(history: &History, limits: &Limits, room: Room, checking: C
         Some(StopReason::Cancelled) => Next::End(End::Cancelled),
         Some(_) if checking == Checking::Wanted && !history.is_checked() => Next::Verify,
         Some(_) => Next::End(End::Completed),
+        None if history.is_made() => Next::End(made(history)),
         None if turns >= limits.max_turns && !history.has_last_word(limits) => Next::End(End::MaxTurns),
         None => ask(history, room),
     }
+}
+
+/// How a run ends that was to make one call: as the call did.
+fn made(history: &History) -> End {
+    let (outcome, words) = match history.run() {
+        Some(run) => (run.last_outcome.unwrap_or(Outcome::Done), run.text.as_str()),
+        None => (Outcome::Done, ""),
+    };
+    let code = match outcome {
+        Outcome::Done => return End::Completed,
+        Outcome::Cancelled => return End::Cancelled,
+        Outcome::Failed(code) => code,
+        Outcome::Denied => ErrorCode::ToolDenied,
+        Outcome::Unknown => ErrorCode::ToolFailed,
+    };
+    End::Failed(Problem::new(code, words.lines().next().unwrap_or_default()))
 }
 
 /// Asks, or makes room first. Bounded: each way is tried once per question, then it is over.
@@ -144,5 +161,29 @@ mod tests {
             vec![started(), user("x"), reply("", &["a"]), result("a"), reply("done", &[])];
         assert_eq!(next(said_at_the_limit), Next::End(End::Completed));
         assert_eq!(next(vec![started(), user("x"), cut_short("do")]), Next::End(End::Cancelled));
+    }
+
+    #[test]
+    fn a_run_that_was_to_make_one_call_ends_as_the_call_does() {
+        let next = |events: Vec<rooftree_protocol::Event>| {
+            decide(&folded(&events), &Limits::default(), Room::Plenty, Checking::Wanted)
+        };
+        let called = vec![started(), directed("a"), reply("", &["a"])];
+        assert!(matches!(next(called.clone()), Next::Act(calls) if calls.len() == 1));
+        let made = [called.clone(), vec![result("a")]].concat();
+        assert_eq!(next(made.clone()), Next::End(End::Completed));
+        assert_eq!(folded(&made).run().map(|run| run.text.as_str()), Some("result of a"));
+        let mut failed = result("a");
+        if let rooftree_protocol::EventBody::ToolCompleted(record) = &mut failed.body {
+            record.outcome = Outcome::Denied;
+        }
+        assert!(matches!(next([called, vec![failed]].concat()), Next::End(End::Failed(problem))
+            if problem.code == ErrorCode::ToolDenied));
+        let mut steering = user("and then?");
+        if let rooftree_protocol::EventBody::MessageUser { lane, .. } = &mut steering.body {
+            *lane = rooftree_protocol::Lane::Boundary;
+        }
+        let steered = [made, vec![steering]].concat();
+        assert_eq!(next(steered), Next::Ask, "whoever says something is answered");
     }
 }

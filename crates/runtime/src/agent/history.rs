@@ -252,6 +252,12 @@ impl History {
         matches!(self.messages.last().map(Arc::as_ref), Some(ModelMessage::Results(_)))
     }
 
+    /// Whether all is done that the run is for: it was to make one call, which has been made, and nobody has
+    /// said anything since.
+    pub fn is_made(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.is_directed && run.turns == 1) && self.prompts.is_empty()
+    }
+
     /// The todo list.
     pub fn todos(&self) -> Arc<[Todo]> {
         self.todos.clone()
@@ -363,6 +369,7 @@ impl History {
         if let (Some(run), Lane::Mail) = (&mut self.run, lane) {
             run.mail = Some(position);
             run.mandate.clone_from(&message.mandate);
+            run.is_directed = message.call.is_some();
         }
         if message.outside {
             self.outside.get_or_insert_with(|| "what another agent says".into());

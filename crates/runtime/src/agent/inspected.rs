@@ -5,6 +5,7 @@ use rooftree_protocol::{CallId, RunId, Verifier};
 use sha2::{Digest, Sha256};
 
 use super::Agent;
+use crate::checks::Check;
 
 /// The call that asks an agent to check.
 pub(super) fn call(run: &RunId, attempt: u32, verifier: &str) -> CallId {
@@ -21,7 +22,8 @@ pub(super) fn attempt(agent: &Agent) -> u32 {
 /// not something to be told besides.
 pub(super) fn is_inspection(agent: &Agent, task: &RunId) -> bool {
     let Some(run) = agent.run_id() else { return false };
-    let inspectors = agent.verifiers.iter().filter(|(_, one)| matches!(one, Verifier::Agent { .. }));
+    let inspectors =
+        agent.verifiers.iter().filter(|(_, one)| matches!(one, Check::Written(Verifier::Agent { .. })));
     let mut names = inspectors.map(|(name, _)| name);
     names.any(|name| {
         let task_of = |attempt| RunId::akin_to(call(&run, attempt, name).as_str());

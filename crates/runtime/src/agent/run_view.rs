@@ -76,6 +76,10 @@ pub struct RunView {
     pub verified: Option<bool>,
     /// For whom it works, if another agent asked.
     pub mandate: Option<Box<Mandate>>,
+    /// Whether it makes one call that somebody else than the model asked for.
+    pub is_directed: bool,
+    /// How its last call ended.
+    pub last_outcome: Option<Outcome>,
     /// Calls that were refused so far.
     pub denials: Vec<Denial>,
     /// The last thing the model said.
@@ -122,6 +126,8 @@ impl RunView {
             verifications: 0,
             verified: None,
             mandate: None,
+            is_directed: false,
+            last_outcome: None,
             denials: Vec::new(),
             text: String::new(),
             identical: 0,
@@ -200,6 +206,10 @@ impl RunView {
     pub(super) fn note_result(&mut self, record: &ToolRecord) {
         self.calls += 1;
         self.usage += record.usage.unwrap_or_else(Usage::none);
+        self.last_outcome = Some(record.outcome);
+        if self.is_directed && self.turns == 1 {
+            self.text = rooftree_protocol::message::text_of(&record.content);
+        }
         if let Some(diff) = &record.diff {
             self.note_diff(diff);
         }

@@ -90,7 +90,7 @@ fn reply(agent: &Agent, run: &RunId, mandate: &Mandate, end: &RunEnd) -> Post {
     let parts = vec![Part::text(task::notice(&agent.session.agent, run, end, agent.kit.limits.answer_chars))];
     let id = MessageId::from_entropy(agent.world.entropy());
     // Whoever stopped it knows: it is read at the next run, and wakes nobody who was stopped too.
-    let silent = end.status == RunStatus::Cancelled;
+    let silent = end.status == RunStatus::Cancelled || mandate.quiet;
     let message =
         Message { silent, outside: end.outside, ..Message::new(id, parts, origin, agent.world.now()) };
     let session = mandate.parent.session.clone();

@@ -2,11 +2,17 @@
 //!
 //! A message and the mark that it was taken are one commit, so none is taken twice or skipped.
 
-use rooftree_protocol::{EventBody, Lane, Message, Origin, RunId, event::RunMode};
+use rooftree_protocol::{
+    EventBody, Lane, Message, Origin, RunId, SessionId, ToolCall, Usage,
+    event::{ReplyPart, ReplyRecord, RunMode, StopReason},
+};
 use rooftree_store::{InboxItem, failpoint, looked_at};
 
-use super::{Agent, hook_points, inspected::is_inspection, journal::Commit};
-use crate::{Error, inbox};
+use super::{Agent, History, hook_points, inspected::is_inspection, journal::Commit};
+use crate::{Error, inbox, world::World};
+
+/// Whose reply a call is that no model has asked for.
+const DIRECTED: &str = "program/call";
 
 /// Starts a run for the next message in the mail, or for what waits at the boundary.
 /// Says whether there was anything.
@@ -16,8 +22,7 @@ pub(super) async fn take_next(agent: &mut Agent) -> Result<bool, Error> {
         return Ok(true);
     }
     let boundary = waiting(agent, Lane::Boundary).await?;
-    let is_news = |item: &&InboxItem| !item.message.silent && !is_told(agent, item);
-    let Some(waking) = boundary.iter().find(is_news) else {
+    let Some(waking) = boundary.iter().find(|item| is_news(&agent.history, item)) else {
         return Ok(put_aside(agent, &boundary));
     };
     start(agent, waking, RunMode::Woken).await?;
@@ -44,6 +49,7 @@ async fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(),
     commit.bodies.push(started);
     if item.lane == Lane::Mail {
         commit.bodies.push(entering(agent, item));
+        commit.bodies.extend(item.message.call.as_deref().map(asked_for));
         commit.taken.push((item.lane, item.position));
         commit.snippet = Some(shortened(&item.message.text(), 120));
     }
@@ -55,13 +61,44 @@ async fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(),
     Ok(())
 }
 
+/// A call that somebody else than the model wants, as the reply it stands for.
+fn asked_for(call: &ToolCall) -> EventBody {
+    EventBody::MessageCompleted(ReplyRecord {
+        text: String::new(),
+        parts: vec![ReplyPart::Call(call.clone())],
+        model: DIRECTED.into(),
+        stop: StopReason::Calls,
+        usage: Usage::none(),
+        request: None,
+    })
+}
+
+/// Whether something waits that would start a run, for whoever has stopped looking.
+pub(super) async fn is_left(world: &World, session: &SessionId, history: &History) -> bool {
+    for lane in [Lane::Mail, Lane::Boundary] {
+        let items = inbox::waiting(world, session, lane).await.unwrap_or_default();
+        let mut fresh = items.iter().filter(|item| item.position > history.taken(lane));
+        if fresh.any(|item| lane == Lane::Mail || is_news(history, item)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a message at the boundary starts a run where there is none.
+fn is_news(history: &History, item: &InboxItem) -> bool {
+    !item.message.silent && !is_answered(item, |task| history.is_told(task))
+}
+
 /// Whether the conversation has this already, or will: a call has told how the task ended, or its
 /// answer belongs to a verdict.
 fn is_told(agent: &Agent, item: &InboxItem) -> bool {
-    let is_known = |task| {
-        let is_known = agent.history.is_told(task) || is_inspection(agent, task);
-        is_known && !failpoint::is_without("told")
-    };
+    is_answered(item, |task| agent.history.is_told(task) || is_inspection(agent, task))
+}
+
+/// Whether a message tells the end of a task that is known.
+fn is_answered(item: &InboxItem, is_known: impl Fn(&RunId) -> bool) -> bool {
+    let is_known = |task| is_known(task) && !failpoint::is_without("told");
     matches!(&item.message.origin, Origin::Task { task, .. } if is_known(task))
 }
 

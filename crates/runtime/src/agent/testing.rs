@@ -50,9 +50,20 @@ pub(super) fn user(text: &str) -> Event {
         outside: false,
         context: None,
         mandate: None,
+        call: None,
         at: Timestamp(0),
     };
     event(EventBody::MessageUser { message, lane: Lane::Mail, position: 1 })
+}
+
+/// A message that wants a call of this name made.
+pub(super) fn directed(name: &str) -> Event {
+    let mut event = user("Call it");
+    if let EventBody::MessageUser { message, .. } = &mut event.body {
+        let call = ToolCall { id: call_id(name), tool: name.into(), input: serde_json::json!({}) };
+        message.call = Some(Box::new(call));
+    }
+    event
 }
 
 pub(super) fn call_id(name: &str) -> CallId {

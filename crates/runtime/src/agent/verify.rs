@@ -1,11 +1,12 @@
 //! Checks the work of an agent that says it is done, and gives it back if it is not.
 //!
 //! What checks is named by the definition: commands, which say it with their exit code, models that
-//! judge, and agents that look for themselves. The verdict is an event; `history.rs` turns one that
+//! judge, agents that look for themselves, and functions of the program around. The verdict is an event; `history.rs` turns one that
 //! found something wanting into a message, so that the same session goes on. The number of times is
 //! bounded.
 
 mod command;
+mod function;
 mod inspection;
 mod judge;
 mod opinion;
@@ -21,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::inspection::Inspector;
 use super::{Agent, inspected::attempt, limits::End};
-use crate::Error;
+use crate::{Error, checks::Check};
 
 /// Characters of what a verifier says that are kept.
 const SAID: usize = 4_000;
@@ -32,11 +33,12 @@ pub(super) async fn verify(agent: &mut Agent) -> Result<Option<End>, Error> {
     let (mut reports, mut usage) = (Vec::new(), Usage::none());
     for (name, verifier) in agent.verifiers.clone().iter() {
         let checked = match verifier {
-            Verifier::Command { command, timeout_secs, pass_on_exit_0 } => {
+            Check::Function(checker) => function::call(agent, checker.clone()).await?,
+            Check::Written(Verifier::Command { command, timeout_secs, pass_on_exit_0 }) => {
                 command::run(agent, command, *timeout_secs, *pass_on_exit_0).await?
             }
-            Verifier::Judge { prompt } => judge::judge(agent, prompt, &mut usage).await?,
-            Verifier::Agent { agent: who, prompt, timeout_secs, max_turns } => {
+            Check::Written(Verifier::Judge { prompt }) => judge::judge(agent, prompt, &mut usage).await?,
+            Check::Written(Verifier::Agent { agent: who, prompt, timeout_secs, max_turns }) => {
                 let prompt = prompt.as_deref();
                 let (timeout_secs, max_turns) = (*timeout_secs, *max_turns);
                 let inspector = Inspector { name, who, prompt, timeout_secs, max_turns };

@@ -108,6 +108,7 @@ mod tests {
             outside: false,
             context: None,
             mandate: None,
+            call: None,
             at: Timestamp(0),
         }
     }

@@ -2,15 +2,13 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use rooftree_protocol::{Level, Verifier};
+use rooftree_protocol::{Level, Verifier, definition::VERIFIER_SECS};
 use serde_json::{Map, Value};
 
 use super::{files::read_bounded, names::nearest, places::Places};
 
 /// A file of verifiers is not longer than this.
 const LONGEST: usize = 256 * 1024;
-/// Seconds a command has, where nothing else is said.
-const PATIENCE: u64 = 120;
 /// Seconds an agent has.
 const AGENTS_PATIENCE: u64 = 600;
 
@@ -54,6 +52,16 @@ pub(super) fn read(places: &Places) -> (BTreeMap<String, Verifier>, Vec<String>)
 /// An agent that checks, where nothing but its name is said.
 pub(super) fn agent(name: &str) -> Verifier {
     Verifier::Agent { agent: name.to_owned(), prompt: None, timeout_secs: AGENTS_PATIENCE, max_turns: None }
+}
+
+/// The verifiers of one file, all of which must be right; those that are switched off are left out.
+pub fn verifiers_in(path: &Path) -> Result<BTreeMap<String, Verifier>, String> {
+    let mut verifiers = BTreeMap::new();
+    for (name, verifier) in file(path)?.verifiers {
+        let verifier = verifier.map_err(|why| format!("verifier `{name}`: {why}"))?;
+        verifiers.extend(verifier.map(|verifier| (name, verifier)));
+    }
+    Ok(verifiers)
 }
 
 #[derive(Default)]
@@ -154,7 +162,7 @@ impl<'a> Written<'a> {
         Ok(Some(match self.kind {
             "command" => Verifier::Command {
                 command: needed("command")?,
-                timeout_secs: timeout(PATIENCE)?,
+                timeout_secs: timeout(VERIFIER_SECS)?,
                 pass_on_exit_0: self.flag("pass_on_exit_0")?.unwrap_or(true),
             },
             "agent" => Verifier::Agent {
@@ -216,7 +224,7 @@ mod tests {
             Ok(Some(Verifier::Command { command: command.into(), timeout_secs, pass_on_exit_0 }))
         };
         assert_eq!(found["tests"], command("cargo test", 60, true));
-        assert_eq!(found["no todos"], command("grep -r TODO src", PATIENCE, false));
+        assert_eq!(found["no todos"], command("grep -r TODO src", VERIFIER_SECS, false));
         assert_eq!(found["style"], Ok(Some(Verifier::Judge { prompt: "Is it readable?".into() })));
         assert_eq!(found["short"], Ok(Some(agent("verify"))));
         assert!(matches!(&found["review"], Ok(Some(Verifier::Agent { max_turns: Some(5), .. }))));

@@ -36,6 +36,7 @@ pub(super) fn mandate(caller: &Caller, asking: &Asking<'_>) -> Result<Mandate, F
         mode,
         model: model(caller, definition, request, target)?,
         max_turns: request.max_turns,
+        quiet: caller.is_directed,
         thoroughness: request.thoroughness,
         ..most
     })

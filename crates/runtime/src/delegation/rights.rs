@@ -45,6 +45,7 @@ pub(super) fn at_most(
         max_turns: None,
         max_cost_usd: share(caller),
         workspace: None,
+        quiet: false,
         thoroughness: None,
     }
 }

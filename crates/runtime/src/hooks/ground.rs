@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use rooftree_process::Inheritance;
 use rooftree_protocol::Level;
 use rooftree_tools::{Confining, Web};
 
@@ -31,6 +32,8 @@ pub enum Confined {
 pub struct Ground {
     /// The project's root; a session's directory if there is none.
     pub project: Option<PathBuf>,
+    /// What programs may inherit of our variables.
+    pub inheritance: Arc<Inheritance>,
     /// Whose programs are confined.
     pub confined: Confined,
     /// How.

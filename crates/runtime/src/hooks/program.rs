@@ -63,7 +63,7 @@ impl Program {
         ground: &Ground,
         level: Level,
     ) -> Result<Answer, Failure> {
-        let spawn = self.spawn(occasion, &ground.root(occasion).display().to_string());
+        let spawn = self.spawn(occasion, ground);
         let (mut process, remark) = if ground.confines(level) {
             started(spawn, occasion, ground).await?
         } else {
@@ -94,8 +94,9 @@ impl Program {
         Ok(answer)
     }
 
-    fn spawn(&self, occasion: &Occasion, project: &str) -> Spawn {
-        let environment = Environment::default()
+    fn spawn(&self, occasion: &Occasion, ground: &Ground) -> Spawn {
+        let project = &ground.root(occasion).display().to_string();
+        let environment = Environment::inheriting(ground.inheritance.clone())
             .with("CLAUDE_PROJECT_DIR", project)
             .with("ROOFTREE_PROJECT_DIR", project)
             .with("ROOFTREE_SESSION_ID", occasion.session.as_str())

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use rooftree_protocol::{BlobId, Command, Event, Lane, Session, SessionId, Timestamp, texts};
 use rooftree_store::{
-    Answered, Answering, Batch, Claim, ClaimOutcome, CommandRow, InboxItem, Inquiry, NewSessionRow, Owner,
-    Pending, Post, Posted, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch,
-    Store, TaskRow, verify::Report,
+    Answered, Answering, Batch, Claim, ClaimOutcome, CommandRow, InboxItem, Inquiry, NewSessionRow,
+    OutputPiece, Owner, Pending, Post, Posted, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
+    SessionFilter, SessionPatch, Store, TaskRow, verify::Report,
 };
 use tokio::sync::watch;
 
@@ -125,6 +125,11 @@ impl Store for GuardedStore {
         self.store.put_task(self.task_cleaned(task))
     }
 
+    fn put_output(&self, task: &str, mut piece: OutputPiece) -> Pending<()> {
+        self.text(&mut piece.text);
+        self.store.put_output(task, piece)
+    }
+
     fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId> {
         self.store.put_blob(self.secrets.clean_bytes(&bytes).unwrap_or(bytes))
     }
@@ -151,7 +156,7 @@ impl Store for GuardedStore {
         self.store.renew(claim, until)
     }
 
-    fn release(&self, claim: Claim) -> Pending<()> {
+    fn release(&self, claim: Claim) -> Pending<bool> {
         self.store.release(claim)
     }
 
@@ -221,6 +226,14 @@ impl Store for GuardedStore {
 
     fn tasks(&self, session: Option<&SessionId>) -> Pending<Vec<TaskRow>> {
         self.store.tasks(session)
+    }
+
+    fn output(&self, task: &str, after: u64) -> Pending<Vec<OutputPiece>> {
+        self.store.output(task, after)
+    }
+
+    fn last_output(&self, task: &str) -> Pending<Option<OutputPiece>> {
+        self.store.last_output(task)
     }
 
     fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>> {

@@ -46,6 +46,25 @@ const SETTINGS: [&str; 17] = [
     "filter.lfs.required=false",
 ];
 
+/// What git inherits: where programs and settings are, and how to speak. It runs what repositories name
+/// (filters, merge drivers), so nothing else is theirs to read.
+const INHERITED: [&str; 14] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TMPDIR",
+    "XDG_*",
+    "LD_LIBRARY_PATH",
+    "NIX_*",
+    "DEVELOPER_DIR",
+];
+
 /// Whose name is on snapshots; a user without a configured name can have them too.
 const WHO: (&str, &str) = ("Rooftree", "rooftree@localhost");
 
@@ -241,8 +260,8 @@ fn is_locked(answer: &Answer) -> bool {
 }
 
 fn environment(index: Option<&Path>) -> Environment {
-    let environment = Environment { without: vec!["GIT_".to_owned()], ..Environment::default() };
-    let environment = environment
+    let only = Some(INHERITED.map(str::to_owned).to_vec());
+    let environment = Environment { only, ..Environment::default() }
         .with("LC_ALL", "C")
         .with("GIT_TERMINAL_PROMPT", "0")
         .with("GIT_OPTIONAL_LOCKS", "0")

@@ -58,6 +58,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
                 outside: false,
                 context: None,
                 mandate: None,
+                call: None,
                 at: Timestamp(0)
             },
             lane: Lane::Mail,

@@ -14,6 +14,7 @@ list![
     the_right_number_with_another_token_is_refused,
     attempts_count_claims_that_did_not_settle_their_run,
     a_claim_brings_the_commands_left_and_what_waits,
+    whoever_gives_a_claim_back_learns_whether_something_waits,
 ];
 
 async fn a_claim_brings_the_commands_left_and_what_waits(store: Shelf) {
@@ -29,6 +30,24 @@ async fn a_claim_brings_the_commands_left_and_what_waits(store: Shelf) {
     let places =
         claimed.waiting.map(|(lane, items)| (lane, items.iter().map(|item| item.position).collect()));
     assert_eq!(places, [(Lane::Mail, vec![1, 2]), (Lane::Boundary, vec![1, 2, 3])]);
+}
+
+async fn whoever_gives_a_claim_back_learns_whether_something_waits(store: Shelf) {
+    let id = open(&store, 1).await;
+    let first = claim(&store, &id).await;
+    assert!(!store.release(first).await.unwrap(), "nothing was posted");
+    let second = claim(&store, &id).await;
+    let mut silent = post(&id, Lane::Boundary, 1);
+    silent.message.silent = true;
+    store.post(silent).await.unwrap();
+    assert!(!store.release(second).await.unwrap(), "a silent message wakes nobody");
+    let third = claim(&store, &id).await;
+    store.post(post(&id, Lane::Boundary, 2)).await.unwrap();
+    assert!(store.release(third).await.unwrap());
+    let other = open(&store, 2).await;
+    let fourth = claim(&store, &other).await;
+    store.post(post(&other, Lane::Mail, 3)).await.unwrap();
+    assert!(store.release(fourth).await.unwrap());
 }
 
 async fn a_session_has_one_owner_at_a_time(store: Shelf) {

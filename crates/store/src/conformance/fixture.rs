@@ -53,6 +53,7 @@ pub(super) fn message(number: u128, text: &str) -> Message {
         outside: false,
         context: None,
         mandate: None,
+        call: None,
         at: NOW,
     }
 }

@@ -1,13 +1,15 @@
 //! Commands, tasks, blobs and search.
 
-use rooftree_protocol::{Command, EventBody, Lane, Timestamp};
+use rooftree_protocol::{Command, EventBody, Lane, SessionId, Timestamp};
 
 use super::{fixture::*, list};
-use crate::{Batch, SessionPatch, TaskRow, TaskStatus};
+use crate::{Batch, OutputPiece, SessionPatch, TaskRow, TaskStatus};
 
 list![
     commands_are_handed_out_once_and_oldest_first,
     a_task_is_replaced_by_its_id_until_it_has_ended_and_listed_newest_first,
+    what_a_process_wrote_is_read_in_order_from_any_place_on,
+    of_what_processes_wrote_the_last_is_kept,
     bytes_are_kept_under_the_name_of_their_content,
     search_finds_words_of_messages_in_any_form,
     no_search_words_are_an_error,
@@ -35,19 +37,6 @@ async fn commands_are_handed_out_once_and_oldest_first(store: Shelf) {
 
 async fn a_task_is_replaced_by_its_id_until_it_has_ended_and_listed_newest_first(store: Shelf) {
     let (one, two) = (open(&store, 1).await, open(&store, 2).await);
-    let task = |id: &str, session, at: i64| TaskRow {
-        id: id.into(),
-        session,
-        kind: "process".into(),
-        title: "sleep".into(),
-        status: TaskStatus::Running,
-        process_group: Some((4711, u64::from(u32::MAX) + 5)),
-        detail: String::new(),
-        started_at: Timestamp(NOW.0 + at),
-        ended_at: None,
-        child: None,
-        data: serde_json::Map::new(),
-    };
     let old = task("prc_a", one.clone(), 1);
     let new = task("prc_b", one.clone(), 2);
     let elsewhere = task("run_c", two, 3);
@@ -68,6 +57,65 @@ async fn a_task_is_replaced_by_its_id_until_it_has_ended_and_listed_newest_first
     assert_eq!(store.task("prc_a").await.unwrap().as_ref(), Some(&ended));
     assert_eq!(store.task("prc_none").await.unwrap(), None);
     assert_eq!(store.tasks(None).await.unwrap(), [elsewhere, new, ended]);
+}
+
+/// A process at work.
+fn task(id: &str, session: SessionId, at: i64) -> TaskRow {
+    TaskRow {
+        id: id.into(),
+        session,
+        kind: "process".into(),
+        title: "sleep".into(),
+        status: TaskStatus::Running,
+        process_group: Some((4711, u64::from(u32::MAX) + 5)),
+        detail: String::new(),
+        started_at: Timestamp(NOW.0 + at),
+        ended_at: None,
+        child: None,
+        data: serde_json::Map::new(),
+    }
+}
+
+fn piece(start: u64, text: &str) -> OutputPiece {
+    OutputPiece { start, text: text.into() }
+}
+
+async fn what_a_process_wrote_is_read_in_order_from_any_place_on(store: Shelf) {
+    let id = open(&store, 1).await;
+    assert!(store.put_output("prc_a", piece(0, "too early")).await.is_err(), "there is no such task");
+    store.put_task(task("prc_a", id.clone(), 1)).await.unwrap();
+    store.put_task(task("prc_b", id, 2)).await.unwrap();
+    assert_eq!(store.last_output("prc_a").await.unwrap(), None);
+    let (first, second) = (piece(0, "größer\n"), piece(9, "two\n"));
+    assert_eq!(first.end(), second.start, "bytes are counted, not characters");
+    store.put_output("prc_a", first.clone()).await.unwrap();
+    store.put_output("prc_a", second.clone()).await.unwrap();
+    store.put_output("prc_a", piece(9, "again")).await.unwrap();
+    store.put_output("prc_b", piece(0, "other")).await.unwrap();
+    assert_eq!(store.output("prc_a", 0).await.unwrap(), [first.clone(), second.clone()]);
+    assert_eq!(store.output("prc_a", 8).await.unwrap(), [first, second.clone()]);
+    assert_eq!(store.output("prc_a", 9).await.unwrap(), std::slice::from_ref(&second));
+    assert_eq!(store.output("prc_a", 13).await.unwrap(), []);
+    assert_eq!(store.last_output("prc_a").await.unwrap(), Some(second));
+}
+
+async fn of_what_processes_wrote_the_last_is_kept(store: Shelf) {
+    let id = open(&store, 1).await;
+    store.put_task(task("prc_a", id.clone(), 1)).await.unwrap();
+    let page = "x".repeat(64 * 1024);
+    for number in 0..20 {
+        store.put_output("prc_a", piece(number * 64 * 1024, &page)).await.unwrap();
+    }
+    let kept = store.output("prc_a", 0).await.unwrap();
+    assert_eq!(kept.first().map(|piece| piece.start), Some(12 * 64 * 1024), "half a MiB is kept");
+    assert_eq!(kept.len(), 8);
+    for number in 0..64 {
+        let name = format!("prc_{number:03}");
+        store.put_task(task(&name, id.clone(), number + 2)).await.unwrap();
+        store.put_output(&name, piece(0, "hello")).await.unwrap();
+    }
+    assert_eq!(store.output("prc_a", 0).await.unwrap(), [], "64 came after it");
+    assert_eq!(store.output("prc_000", 0).await.unwrap().len(), 1);
 }
 
 async fn bytes_are_kept_under_the_name_of_their_content(store: Shelf) {

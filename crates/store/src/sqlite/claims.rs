@@ -105,14 +105,33 @@ pub(crate) fn renew(connection: &Connection, proof: &Proof, until: Timestamp) ->
     if kept == 1 { Ok(()) } else { Err(Error::Fenced) }
 }
 
-/// Gives a claim back.
-pub(crate) fn release(connection: &Connection, proof: &Proof) -> Result<(), Error> {
-    let given = connection
+/// Gives a claim back; says whether a message waits that is not silent.
+pub(crate) fn release(connection: &Connection, proof: &Proof) -> Result<bool, Error> {
+    let given: Option<(i64, bool, bool)> = connection
         .prepare_cached(
             "UPDATE session SET token = NULL, lease = NULL, owner_host = NULL, owner_boot = NULL, owner_pid = NULL,
                  owner_started = NULL, attempts = 0
-             WHERE id = ?1 AND fence = ?2 AND token = ?3",
+             WHERE id = ?1 AND fence = ?2 AND token = ?3
+             RETURNING number, deleted_at IS NULL AND mail_taken < mail_posted,
+                 deleted_at IS NULL AND boundary_taken < boundary_posted",
         )?
-        .execute(params![proof.session.as_str(), column::signed(proof.fence), proof.token])?;
-    if given == 1 { Ok(()) } else { Err(Error::Fenced) }
+        .query_row(params![proof.session.as_str(), column::signed(proof.fence), proof.token], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
+        .optional()?;
+    match given.ok_or(Error::Fenced)? {
+        (_, true, _) => Ok(true),
+        (number, false, true) => wakes(connection, number),
+        (_, false, false) => Ok(false),
+    }
+}
+
+/// Whether something at the boundary of a session would wake it.
+fn wakes(connection: &Connection, session: i64) -> Result<bool, Error> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM inbox i JOIN session s ON s.number = i.session
+                 WHERE i.session = ?1 AND i.lane = 'boundary' AND i.position > s.boundary_taken AND i.silent = 0)",
+        )?
+        .query_row([session], |row| row.get(0))?)
 }

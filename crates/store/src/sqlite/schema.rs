@@ -11,6 +11,7 @@ const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/002_delegation.sql")),
     M::up(include_str!("schema/003_arrival.sql")),
     M::up(include_str!("schema/004_inquiries.sql")),
+    M::up(include_str!("schema/005_output.sql")),
 ];
 
 /// The version a current database has.

@@ -63,6 +63,7 @@ pub fn post(session: &SessionId, key: &str, text: &str) -> Post {
         silent: false,
         context: None,
         mandate: None,
+        call: None,
         at: NOW,
     };
     Post { session: session.clone(), lane: Lane::Mail, key: key.into(), message, capacity: u64::MAX }

@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use rooftree_process::{Bounds, Ending, Identity, Kept, Process};
+use rooftree_process::{Bounds, Ending, Identity, Inheritance, Kept, Process};
 use rooftree_protocol::{CallId, ProcessId, SessionId};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,9 @@ const REMEMBERED: usize = 32;
 
 /// Bytes kept of one process's output.
 const SPOOL_BYTES: usize = 1024 * 1024;
+
+/// Bytes of what is new that are kept until somebody takes them; of a flood only the ends are.
+const NEWS_BYTES: usize = 32 * 1024;
 
 /// What happened to a process; the runtime writes it down.
 #[derive(Clone, Debug)]
@@ -70,6 +73,7 @@ pub(crate) struct Look {
 /// All background processes of a runtime.
 pub struct Processes {
     entropy: Box<dyn Fn() -> u128 + Send + Sync>,
+    inheritance: Arc<Inheritance>,
     all: Mutex<Vec<Arc<Background>>>,
     watchers: Watchers,
     /// Whether somebody was told that programs are not confined here.
@@ -90,7 +94,16 @@ struct Seen {
     output: Kept,
     /// How far the model has read.
     position: u64,
+    /// What nobody has written down yet.
+    news: Kept,
     ending: Option<Ending>,
+}
+
+impl Seen {
+    fn take(&mut self, bytes: &[u8]) {
+        self.output.push(bytes);
+        self.news.push(bytes);
+    }
 }
 
 #[derive(Clone, Default)]
@@ -101,10 +114,22 @@ impl Processes {
     pub fn new(entropy: impl Fn() -> u128 + Send + Sync + 'static) -> Self {
         Self {
             entropy: Box::new(entropy),
+            inheritance: Arc::default(),
             all: Mutex::default(),
             watchers: Watchers::default(),
             is_told: false.into(),
         }
+    }
+
+    /// With what the programs of this runtime may inherit, in the background or not.
+    pub fn inheriting(mut self, inheritance: Arc<Inheritance>) -> Self {
+        self.inheritance = inheritance;
+        self
+    }
+
+    /// What the programs of this runtime may inherit.
+    pub fn inheritance(&self) -> Arc<Inheritance> {
+        self.inheritance.clone()
     }
 
     /// Everything that happens to processes from now on.
@@ -166,7 +191,12 @@ impl Processes {
             stop: CancellationToken::new(),
             gone: CancellationToken::new(),
             refused: request.refused,
-            seen: Mutex::new(Seen { output: Kept::new(SPOOL_BYTES), position: 0, ending: None }),
+            seen: Mutex::new(Seen {
+                output: Kept::new(SPOOL_BYTES),
+                position: 0,
+                news: Kept::new(NEWS_BYTES),
+                ending: None,
+            }),
         });
         self.remember(background.clone());
         self.watchers.tell(&ProcessEvent::Started {
@@ -188,6 +218,18 @@ impl Processes {
         seen.position = position;
         let text = process.refused.news().into_iter().map(|line| line + "\n").chain([written]).collect();
         Some(Look { text, ending: seen.ending })
+    }
+
+    /// What a process wrote since this was last asked, for whoever writes it down. A character that has only
+    /// begun is left for the next time.
+    pub fn news(&self, session: &SessionId, id: &str) -> String {
+        let Some(process) = self.find(session, id) else { return String::new() };
+        let mut seen = hold(&process.seen);
+        let (text, position) = seen.news.text_since(0);
+        let begun = seen.news.last_bytes(seen.news.total() - position);
+        seen.news = Kept::new(NEWS_BYTES);
+        seen.news.push(&begun);
+        text
     }
 
     fn find(&self, session: &SessionId, id: &str) -> Option<Arc<Background>> {
@@ -227,15 +269,15 @@ impl Watchers {
 /// Reads what a process writes until it ends. If this task is dropped, the process is killed.
 async fn watch(process: Process, background: Arc<Background>, watchers: Watchers) {
     let bounds = Bounds { time: None, output: 0 };
-    let finished =
-        process.finish(bounds, &background.stop, |bytes| hold(&background.seen).output.push(bytes)).await;
+    let finished = process.finish(bounds, &background.stop, |bytes| hold(&background.seen).take(bytes)).await;
     hold(&background.seen).ending = Some(finished.ending);
-    background.gone.cancel();
+    // Whoever waits until it is gone finds that everybody was told.
     watchers.tell(&ProcessEvent::Ended {
         id: background.id.clone(),
         session: background.session.clone(),
         ending: finished.ending,
     });
+    background.gone.cancel();
 }
 
 /// Nothing that is held here can be left half-done, so a panic elsewhere is no reason to stop.

@@ -1,9 +1,10 @@
 //! Starts a shell for a command: confined as the session is, or not at all and then with a word about it.
 
-use std::io;
+use std::{io, sync::Arc};
 
 use rooftree_process::{
-    Environment, Error, Input, Process, Sandbox, Spawn, sandbox::Backend, spawn, standing::available,
+    Environment, Error, Inheritance, Input, Process, Sandbox, Spawn, sandbox::Backend, spawn,
+    standing::available,
 };
 use rooftree_protocol::{ErrorCode, Network, SandboxMode};
 
@@ -43,7 +44,7 @@ pub(super) async fn start(
         let proxy = Proxy::new(hosts, guard.clone(), refused.clone());
         sandbox.gate = Some(proxy.gate().map_err(unreachable)?);
     }
-    let mut environment = environment();
+    let mut environment = environment(processes.inheritance());
     if let Some(way_back) = &context.way_back {
         environment = way_back.told(environment);
         sandbox.iter_mut().for_each(|sandbox| way_back.open(sandbox, &context.cwd));
@@ -122,8 +123,8 @@ async fn shell(request: &mut Spawn) -> Result<Process, Error> {
 
 /// Nobody is there to page, or to type a password. Git runs what the settings of a repository name, even
 /// when it only looks; what can be taken from it without changing what it says is.
-fn environment() -> Environment {
-    Environment::default()
+fn environment(inheritance: Arc<Inheritance>) -> Environment {
+    Environment::inheriting(inheritance)
         .with("PAGER", "cat")
         .with("GIT_PAGER", "cat")
         .with("GIT_TERMINAL_PROMPT", "0")

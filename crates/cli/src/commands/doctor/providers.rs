@@ -3,7 +3,10 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use rooftree_protocol::Problem;
-use rooftree_providers::compatible::{Found, Place, find_local};
+use rooftree_providers::{
+    compatible::{Found, Place, find_local},
+    external::PROGRAMS,
+};
 
 use super::{
     check::{Check, Group},
@@ -15,7 +18,7 @@ use super::{
 use crate::{
     credentials::Source,
     environment::Environment,
-    minds::{Minds, PROGRAMS},
+    minds::Minds,
     providers::{Need, Profile, missing_key},
     settings::{self, Waits},
     terminal::wording::counted,

@@ -3,17 +3,13 @@
 use rooftree_protocol::{ModelChoice, Problem};
 use rooftree_providers::{
     Workplace,
+    external::PROGRAMS,
     external_agent::{Mode, Options},
 };
 use serde::Serialize;
 
 use super::Row;
-use crate::{
-    commands::doctor::on_path,
-    external_agents::PROVIDER,
-    minds::{Minds, PROGRAMS},
-    output,
-};
+use crate::{commands::doctor::on_path, external_agents::PROVIDER, minds::Minds, output};
 
 /// A row for each of them.
 pub fn rows(minds: &Minds) -> Vec<Row> {

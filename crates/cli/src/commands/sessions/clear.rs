@@ -89,5 +89,5 @@ async fn append(store: &dyn Store, claimed: Claimed) -> Result<(), Problem> {
         ..Batch::default()
     };
     store.append(&claim, batch).await.map_err(in_words)?;
-    store.release(claim).await.map_err(in_words)
+    store.release(claim).await.map(drop).map_err(in_words)
 }

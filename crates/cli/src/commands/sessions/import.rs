@@ -112,7 +112,7 @@ async fn append(
         ..Batch::default()
     };
     store.append(&claim, batch).await.map_err(in_words)?;
-    store.release(claim).await.map_err(in_words)
+    store.release(claim).await.map(drop).map_err(in_words)
 }
 
 /// Shows the session under its name, or under one like it if that is taken.

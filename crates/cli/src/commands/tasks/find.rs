@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use rooftree_process::{Identity, is_alive};
 use rooftree_protocol::{ErrorCode, Problem, RunId, SessionId};
-use rooftree_store::{Store, TaskRow};
+use rooftree_store::{Owner, Store, TaskRow};
 
 use crate::{commands::sessions::to_read, environment::Environment};
 
@@ -27,6 +28,16 @@ pub async fn task(store: &dyn Store, typed: &str) -> Result<TaskRow, Problem> {
 /// The session and the run of a task that is an agent; none for a program.
 pub fn agent(task: &TaskRow) -> Option<(SessionId, RunId)> {
     Some((task.child.clone()?, RunId::parse(&task.id).ok()?))
+}
+
+/// Whether a task that has not ended is nobody's any more: it goes on when its session does, or not at all.
+pub async fn is_left(store: &dyn Store, task: &TaskRow) -> Result<bool, Problem> {
+    if let (None, Some((group, start))) = (&task.child, task.process_group) {
+        return Ok(!is_alive(Identity { group, start }));
+    }
+    let worker = task.child.as_ref().unwrap_or(&task.session);
+    let owner = store.owner(worker).await.map_err(|error| error.problem())?;
+    Ok(owner.is_none_or(|owner| owner.is_dead_for(&Owner::this_process())))
 }
 
 /// For what only agents can do.

@@ -3,9 +3,13 @@
 use clap::Args;
 use rooftree_protocol::{Problem, Timestamp};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{Owner, Store, TaskRow, TaskStatus};
+use rooftree_store::{Store, TaskRow, TaskStatus};
 use serde::Serialize;
 
+use super::{
+    find::is_left,
+    output::{Written, written},
+};
 use crate::{
     commands::sessions::{find, to_read},
     environment::Environment,
@@ -42,6 +46,9 @@ struct Row {
     task: TaskRow,
     /// Not ended, and nobody works on it: it goes on when its session does.
     is_left: bool,
+    /// How much a program wrote, and its last line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<Written>,
 }
 
 impl Listed for Row {
@@ -77,13 +84,11 @@ async fn rows(store: &dyn Store, arguments: &Arguments) -> Result<Vec<Row>, Prob
         (false, false) => ENDED,
     };
     let mut rows = Vec::new();
-    for task in running {
-        let worker = task.child.as_ref().unwrap_or(&task.session);
-        let owner = store.owner(worker).await.map_err(|error| error.problem())?;
-        let is_left = owner.is_none_or(|owner| owner.is_dead_for(&Owner::this_process()));
-        rows.push(Row { task, is_left });
+    for task in running.into_iter().chain(ended.into_iter().take(most)) {
+        let is_left = task.status == TaskStatus::Running && is_left(store, &task).await?;
+        let output = if task.child.is_none() { written(store, &task).await? } else { None };
+        rows.push(Row { task, is_left, output });
     }
-    rows.extend(ended.into_iter().take(most).map(|task| Row { task, is_left: false }));
     Ok(rows)
 }
 
@@ -99,9 +104,12 @@ fn table(rows: &[Row]) -> Table {
         ("TASK", Give::Soft),
         ("DETAIL", Give::Soft),
     ]);
-    for Row { task, is_left } in rows {
+    for Row { task, is_left, output } in rows {
         let agent = task.data.get("agent").and_then(|agent| agent.as_str()).unwrap_or_default();
         let detail = if task.detail == status_word(task.status) { "" } else { &task.detail };
+        let wrote = output.as_ref().map(|output| format!("{} B: {}", output.bytes, output.last_line));
+        let detail = [Some(detail.to_owned()).filter(|detail| !detail.is_empty()), wrote];
+        let detail = detail.into_iter().flatten().collect::<Vec<_>>().join(" · ");
         table.row([
             ending(&task.id).to_owned(),
             task.kind.clone(),
@@ -110,7 +118,7 @@ fn table(rows: &[Row]) -> Table {
             duration(milliseconds(task, now)),
             short(&task.session).to_owned(),
             task.title.clone(),
-            detail.to_owned(),
+            detail,
         ]);
     }
     table

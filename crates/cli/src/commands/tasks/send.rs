@@ -1,9 +1,9 @@
 //! Says something to an agent at work; it reads it before its next turn.
 
 use clap::Args;
-use rooftree_protocol::{ErrorCode, Lane, Limits, Message, MessageId, Origin, Part, Problem};
+use rooftree_protocol::{ErrorCode, Lane, Limits, Message, MessageId, Origin, Part, Problem, SessionId};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{Post, TaskStatus};
+use rooftree_store::{Post, Store, TaskRow, TaskStatus};
 
 use super::find;
 use crate::{environment::Environment, exit::Exit, output, terminal::wording::how_to_continue};
@@ -34,13 +34,35 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let id = MessageId::from_entropy(SystemClock.entropy());
     let parts = vec![Part::text(arguments.words.join(" "))];
     let post = Post {
-        session,
+        session: session.clone(),
         lane: Lane::Boundary,
         key: id.to_string(),
-        message: Message::new(id, parts, Origin::User, now),
+        message: Message::new(id.clone(), parts, Origin::User, now),
         capacity: Limits::default().inbox,
     };
     store.post(post).await.map_err(|error| error.problem())?;
+    if is_unread(store.as_ref(), &task, &session, &id).await? {
+        // Whoever gives a session back looks once more for what was posted before; this came after.
+        let words = format!("nobody is at work on {} any more", task.id);
+        return Err(Problem::new(ErrorCode::TaskNotFound, words)
+            .cause("what you said is kept, and read when its session goes on")
+            .fix(how_to_continue(&session)));
+    }
     output::mention(environment, &format!("{} reads it before its next turn", task.id));
     Ok(Exit::DONE)
+}
+
+/// Whether nobody is there to read a message, and nobody has.
+async fn is_unread(
+    store: &dyn Store,
+    task: &TaskRow,
+    session: &SessionId,
+    message: &MessageId,
+) -> Result<bool, Problem> {
+    if !find::is_left(store, task).await? {
+        return Ok(false);
+    }
+    let most = usize::try_from(Limits::default().inbox).unwrap_or(usize::MAX);
+    let waiting = store.waiting(session, Lane::Boundary, most).await.map_err(|error| error.problem())?;
+    Ok(waiting.iter().any(|item| item.message.id == *message))
 }

@@ -1,4 +1,4 @@
-//! Follows what an agent does, as lines of text, until its run ends.
+//! Follows what an agent does, as lines of text, until its run ends; or what a program writes, until it ends.
 
 use std::{io::stdout, time::Duration};
 
@@ -6,7 +6,7 @@ use clap::Args;
 use rooftree_protocol::{EventBody, Problem, RunId, SessionId};
 use rooftree_store::{RunFilter, Store};
 
-use super::find;
+use super::{find, output::follow};
 use crate::{
     environment::Environment,
     exit::Exit,
@@ -36,7 +36,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let store = find::store(environment)?;
     let task = find::task(store.as_ref(), &arguments.task).await?;
     let Some((session, run)) = find::agent(&task) else {
-        return Err(find::needs_agent(&task, "be followed"));
+        return follow(store.as_ref(), environment, task).await;
     };
     let mut view = Plain::new(stdout(), listing::look(environment).colours, Detail::Usual);
     let mut changes = store.changes();

@@ -206,6 +206,7 @@ impl<'a> Writer<'a> {
             silent: false,
             context: None,
             mandate: None,
+            call: None,
             at: self.now,
         };
         let (session, key) = (self.id.clone(), id.to_string());

@@ -1,0 +1,108 @@
+//! What agents work with besides models: tools, verifiers, rules, and what their programs may inherit.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use rooftree_process::Inheritance;
+use rooftree_protocol::{AgentDefinition, ErrorCode, Memory, Problem, Verifier};
+use rooftree_runtime::{
+    Definitions, Secrets, Surroundings, checks::Checker, definitions::verifiers_in, delegation, people_tools,
+    remember,
+};
+use rooftree_tools::{
+    Processes, Rule, SemanticSearch, Service, Tool, Toolset, Web, builtin_with, toolset::Found,
+};
+
+use crate::error::{Error, Result};
+
+/// The library has no settings: what it knows is in variables named like secrets.
+pub(crate) fn known_secrets() -> Secrets {
+    let named = Secrets::in_variables(variables()).into_iter();
+    Secrets::knowing(named.map(|(name, value)| (format!("value of {name}"), value)))
+}
+
+/// What programs started for agents find of our own variables: nothing that is a secret by its name, and nothing
+/// that holds one.
+pub(crate) fn inheritance(wished: Inheritance, secrets: &Secrets) -> Arc<Inheritance> {
+    Arc::new(Inheritance { withheld: secrets.withheld(variables()), ..wished })
+}
+
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// All tools: ours, and the program's own, none of which may hide another.
+pub(crate) fn with_tools(
+    processes: &Arc<Processes>,
+    own: Vec<Arc<dyn Tool>>,
+    can_answer: bool,
+) -> Result<Toolset> {
+    let service = Service::from_variables(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    let builtin = builtin_with(processes.clone(), SemanticSearch::new(None), &Web::default(), service);
+    let mut tools = people_tools::added_to(&remember::added_to(&delegation::tools::added_to(&builtin)));
+    if !can_answer {
+        tools = people_tools::without_questions(&tools);
+    }
+    for tool in own {
+        let name = tool.spec().name.as_str();
+        if let Found::Tool(other) = tools.find(name) {
+            let message =
+                format!("there is a tool `{}` already, which `{name}` would hide", other.spec().name);
+            return Err(Error::new(ErrorCode::InvalidConfig, message));
+        }
+        tools = Toolset::new(tools.iter().cloned().chain([tool]));
+    }
+    Ok(tools)
+}
+
+/// What can check work: what was given, and what files say. A file that is wrong is an error.
+pub(crate) fn verifiers(
+    given: BTreeMap<String, Verifier>,
+    files: &[PathBuf],
+) -> Result<BTreeMap<String, Verifier>> {
+    let mut all = BTreeMap::new();
+    for path in files {
+        let read = verifiers_in(path).map_err(|why| {
+            Error::new(ErrorCode::InvalidConfig, format!("{} is not used: {why}", path.display()))
+        })?;
+        all.extend(read);
+    }
+    all.extend(given);
+    Ok(all)
+}
+
+/// What agents may name. What is named and not there would be missed late: a check that nobody makes, a memory
+/// that is nowhere.
+pub(crate) struct Needed<'a> {
+    pub(crate) surroundings: &'a Surroundings,
+    pub(crate) checkers: &'a BTreeMap<String, Checker>,
+    pub(crate) memory: Option<&'a PathBuf>,
+}
+
+impl Needed<'_> {
+    /// Whether all of it is there.
+    pub(crate) fn check(&self, definitions: &Definitions) -> Result<()> {
+        definitions.iter().try_for_each(|definition| self.check_one(&definition, definitions))
+    }
+
+    fn check_one(&self, definition: &AgentDefinition, definitions: &Definitions) -> Result<()> {
+        let agent = &definition.name;
+        let (_, unknown) = self.surroundings.checking(definition, definitions);
+        if let Some(missing) = unknown.iter().find(|name| !self.checkers.contains_key(*name)) {
+            let message = format!("agent `{agent}` names the verifier `{missing}`, which there is not");
+            let problem = Problem::new(ErrorCode::InvalidConfig, message);
+            return Err(problem.fix("add it with verifier(), verify() or verifiers_file()").into());
+        }
+        if definition.memory == Some(Memory::User) && self.memory.is_none() {
+            let message = format!("agent `{agent}` is to remember things, and there is no directory for it");
+            let problem = Problem::new(ErrorCode::InvalidConfig, message);
+            return Err(problem.fix("give one with memory(DIRECTORY)").into());
+        }
+        Ok(())
+    }
+}
+
+/// Rules as they are written, understood.
+pub(crate) fn rules(texts: &[String]) -> Result<Vec<Rule>, Problem> {
+    texts.iter().map(|text| Rule::parse(text)).collect()
+}

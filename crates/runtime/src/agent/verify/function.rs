@@ -1,0 +1,37 @@
+//! A function of the program around the runtime that checks. One that crashes has not said yes.
+
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt;
+
+use super::{Agent, Checked};
+use crate::{
+    Error,
+    checks::{Checker, Work},
+};
+
+/// Shows it the work and hears what it says, unless the run must end first.
+pub(super) async fn call(agent: &mut Agent, checker: Checker) -> Result<Checked, Error> {
+    let mut work = Work::new(&agent.session);
+    if let Some(run) = agent.history.run() {
+        (work.run, work.asked, work.answer) = (Some(run.id.clone()), run.title.clone(), run.text.clone());
+        work.files = run.files.iter().map(|file| file.path.clone()).collect();
+    }
+    // Calling it may panic as well as waiting for it.
+    let calling = AssertUnwindSafe(async move { checker(work).await }).catch_unwind();
+    let mut calling = std::pin::pin!(calling);
+    loop {
+        let came = tokio::select! {
+            biased;
+            came = agent.interruption() => came,
+            said = &mut calling => return Ok(match said {
+                Ok(Ok(())) => Checked::said(true, ""),
+                Ok(Err(words)) => Checked::said(false, words),
+                Err(_) => Checked::said(false, "whoever checks it crashed"),
+            }),
+        };
+        if let Some(end) = agent.heed(came)? {
+            return Ok(Checked::Ended(end));
+        }
+    }
+}
