@@ -1,4 +1,4 @@
-//! An agent's life: claim → take → run → settle → rest.
+//! What an agent is, and the little that all of its parts do with it. How it lives is in `life.rs`, the loop in `run.rs`.
 //!
 //! An agent is a session that is awake. It is one task that owns all of the session's state;
 //! everybody else sends it signals or reads its events.
@@ -12,12 +12,14 @@ mod call;
 mod check;
 mod compaction;
 mod decide;
+mod equip;
 pub(crate) mod history;
 mod hook_points;
 mod inner;
 mod inquire;
 mod inspected;
 mod journal;
+mod life;
 mod limits;
 mod listen;
 mod patience;
@@ -39,42 +41,26 @@ mod verify;
 mod window;
 pub(crate) mod wording;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 
 use rooftree_protocol::{
-    Event, EventBody, Mandate, Problem, RunId, Session, SessionId, Timestamp,
-    event::{ClearReason, NoticeLevel},
+    Event, EventBody, Mandate, Problem, RunId, Session, SessionId, Timestamp, event::NoticeLevel,
 };
 use rooftree_providers::{Media, Model};
-use rooftree_store::{ClaimOutcome, Claimed, Pending};
 use rooftree_tools::{
     Policy,
     mcp::{Lease, Notice},
     tool::FileViews,
 };
 
+pub(crate) use self::life::live;
 use self::{
     decide::{Checking, Room},
     history::History,
     journal::{Commit, Journal},
     window::Window,
 };
-use crate::{
-    Error, Surroundings,
-    checks::Check,
-    exposure::Exposed,
-    inbox::AtHand,
-    kit::Kit,
-    signals::Signals,
-    tasks,
-    world::{Errand, LEASE, World},
-};
-
-/// How long to wait before asking again for a claim that another process holds.
-const HELD_ELSEWHERE: Duration = Duration::from_millis(250);
-
-/// How long to wait before trying again what the store could not do.
-const STORE_FAILED: Duration = Duration::from_secs(5);
+use crate::{Error, Surroundings, checks::Check, inbox::AtHand, kit::Kit, signals::Signals, world::World};
 
 struct Agent {
     world: Arc<World>,
@@ -132,105 +118,6 @@ struct Agent {
     hooked: hook_points::Memory,
 }
 
-/// Lives until there is nothing left to do, or the runtime stops.
-pub(crate) async fn live(world: Arc<World>, session: SessionId, signals: Signals) {
-    loop {
-        let now = world.now();
-        let claim = world.store().claim(&session, &world.owner, now, now.after(LEASE)).await;
-        let ended = match claim {
-            Ok(ClaimOutcome::Granted(claimed)) => wake(&world, claimed, &signals).await,
-            Ok(ClaimOutcome::Held(_)) => wait_for_claim(&world, &session, &signals).await,
-            Err(error) => Err(error.into()),
-        };
-        match ended {
-            Ok(Rested::Yes) => return,
-            Ok(Rested::Not) => {}
-            // Somebody else works on it now. Should they fail, what is left is ours again.
-            Err(Error::Store(rooftree_store::Error::Fenced)) => tokio::time::sleep(HELD_ELSEWHERE).await,
-            Err(error) => {
-                mourn(&world, &session, &error).await;
-                let is_over = matches!(error, Error::Refused(_) | Error::Closed);
-                // A full disk may have room again: what was accepted is tried again after a while.
-                if is_over || closes_within(&world, STORE_FAILED).await {
-                    return;
-                }
-            }
-        }
-    }
-}
-
-/// Waits; says whether the runtime closed meanwhile.
-async fn closes_within(world: &World, pause: Duration) -> bool {
-    tokio::time::timeout(pause, world.closing.cancelled()).await.is_ok()
-}
-
-enum Rested {
-    Yes,
-    Not,
-}
-
-/// Another process works on this session. It finds what was posted in the store, and what we are
-/// told is passed on to it; if it dies, we take over.
-async fn wait_for_claim(world: &Arc<World>, session: &SessionId, signals: &Signals) -> Result<Rested, Error> {
-    while let Some(signal) = signals.try_next() {
-        if let Some(command) = signal.command(session) {
-            world.store().put_command(session, command, world.now()).await?;
-        }
-    }
-    let idle = !world.store().unfinished().await?.contains(session);
-    if idle && signals.close_if_empty(|| ()) {
-        return Ok(Rested::Yes);
-    }
-    let mut changes = world.store().changes();
-    tokio::select! {
-        () = world.closing.cancelled() => return Ok(Rested::Yes),
-        _ = changes.changed() => {}
-        () = tokio::time::sleep(HELD_ELSEWHERE) => {}
-    }
-    Ok(Rested::Not)
-}
-
-/// Tells watchers that the agent could not go on. Nothing accepted is lost: it is in the store.
-async fn mourn(world: &Arc<World>, session: &SessionId, error: &Error) {
-    let problem = error.problem();
-    let Ok(Some(session)) = world.store().session(session).await else { return };
-    let notice = EventBody::Notice {
-        level: NoticeLevel::Error,
-        code: "agent_stopped".into(),
-        message: problem.message,
-        hint: problem.fix,
-    };
-    world.mention(&session, None, notice);
-}
-
-async fn wake(world: &Arc<World>, mut claimed: Claimed, signals: &Signals) -> Result<Rested, Error> {
-    let attempts = claimed.attempts;
-    if attempts > 0 {
-        // Whoever had the claim before did not give it back.
-        tasks::clean_up(world, &claimed.session.id).await?;
-    }
-    world.standing.expect(claimed.rules);
-    let left = std::mem::take(&mut claimed.commands);
-    let mut agent = Agent::new(world.clone(), claimed, signals.clone())?;
-    let worked = match recovery::load(&mut agent).await {
-        Ok(()) => {
-            recovery::heed_left(&mut agent, left);
-            agent.work(attempts).await
-        }
-        Err(error) => Err(error),
-    };
-    agent.rest(worked).await
-}
-
-/// Another process may have posted after the last look and before the claim was given back. It was told that
-/// somebody is at work here, so somebody is.
-async fn wake_again(world: &World, session: &SessionId, history: &History, waits: Pending<bool>) {
-    let waits = waits.await.unwrap_or_default();
-    if waits && !world.closing.is_cancelled() && take::is_left(world, session, history).await {
-        let _ = world.errands.send(Errand::Wake(session.clone()));
-    }
-}
-
 /// The first event of a journal that has none of its own yet.
 fn opening(session: &Session) -> Option<EventBody> {
     let forked_from = session.forked_from.clone();
@@ -240,149 +127,6 @@ fn opening(session: &Session) -> Option<EventBody> {
 }
 
 impl Agent {
-    fn new(world: Arc<World>, claimed: Claimed, signals: Signals) -> Result<Self, Error> {
-        let session = claimed.session;
-        let kit = world.kit(&session.agent, None)?;
-        let surroundings = world.options.surroundings.current();
-        let system = prompt::system(&world, &kit, &surroundings, &session.cwd);
-        let model = world.model(&session, &kit.definition, None);
-        let window = model.as_ref().ok().and_then(|model| model.window).unwrap_or(kit.limits.context_window);
-        let journal = Journal::open(world.clone(), session.clone(), claimed.claim, signals.clone());
-        Ok(Self {
-            opening: opening(&session),
-            fixed_estimate: prompt::fixed_estimate(&system, &kit.specs),
-            policy: world.policy(&kit.definition, None),
-            policy_of: rights::Basis::default(),
-            home: session.cwd.clone(),
-            mandate: None,
-            leases: Vec::new(),
-            remarks: Vec::new(),
-            remarked: Vec::new(),
-            window: Window::new(window),
-            history: History::default(),
-            views: FileViews::default(),
-            media: Media::default(),
-            dropped: Vec::new(),
-            refusals: 0,
-            awake_since: world.now(),
-            at_hand: AtHand::new(claimed.waiting),
-            has_news: true,
-            clear_asked: false,
-            ending: None,
-            wishes: questions::Wishes::default(),
-            inner: inner::Inner::default(),
-            unwanted: Vec::new(),
-            hooked: hook_points::Memory::default(),
-            verifiers: Arc::new([]),
-            world,
-            session,
-            kit,
-            surroundings,
-            system,
-            model,
-            journal,
-            signals,
-        })
-    }
-
-    /// Takes up what this mandate allows; without one, what the definition does.
-    async fn equip(&mut self, mandate: Option<Box<Mandate>>, run: &RunId) -> Result<(), Error> {
-        let offered = self.offered(mandate.as_deref(), run).await?;
-        let around = self.world.options.surroundings.now();
-        let (place, notice) = self.world.exposing(&self.session.agent, mandate.as_deref()).await?;
-        let kit = self.world.kit_with(&self.session.agent, mandate.as_deref(), &offered, (&around, place))?;
-        (self.leases, self.remarks) = (offered.leases, offered.notices);
-        self.remarks.extend(notice.or_else(|| kit.unexposed()));
-        self.remarks.extend(kit.exposed.as_ref().and_then(Exposed::described));
-        self.look_around(&around, &kit, mandate.as_deref());
-        let is_same = Arc::ptr_eq(&self.kit, &kit) && Arc::ptr_eq(&self.surroundings, &around);
-        if is_same && self.mandate == mandate {
-            return Ok(());
-        }
-        let directory = task::told_directory(&self.session.cwd, mandate.as_deref());
-        self.system = prompt::system(&self.world, &kit, &around, &directory);
-        self.fixed_estimate = prompt::fixed_estimate(&self.system, &kit.specs);
-        self.policy = self.world.policy(&kit.definition, mandate.as_deref());
-        // Whatever people have said is added before the first call.
-        self.policy_of = rights::Basis::default();
-        self.model = self.world.model(&self.session, &kit.definition, mandate.as_deref());
-        let window = self.model.as_ref().ok().and_then(|model| model.window);
-        self.window = Window::new(window.unwrap_or(kit.limits.context_window));
-        self.journal.works_for(mandate.as_ref().map(|mandate| mandate.parent.run.clone()));
-        (self.kit, self.mandate, self.surroundings) = (kit, mandate, around);
-        Ok(())
-    }
-
-    /// Works off what was left open, then the mail, until nothing is left.
-    async fn work(&mut self, attempts: u32) -> Result<(), Error> {
-        if self.session.forked_from.is_some() {
-            // At once: it closes the run its parent was in.
-            self.open_journal();
-        }
-        if let Some(run) = self.history.run() {
-            let (mandate, run) = (run.mandate.clone(), run.id.clone());
-            self.equip(mandate, &run).await?;
-            self.remark();
-        }
-        recovery::recover(self, attempts).await?;
-        loop {
-            if let Some(run) = self.history.run() {
-                if let Some(at) = self.unwanted.iter().position(|unwanted| *unwanted == run.id) {
-                    self.unwanted.swap_remove(at);
-                    self.ending = Some(limits::End::Cancelled);
-                }
-                let end = run::run(self).await?;
-                if end == limits::End::Paused {
-                    return Ok(());
-                }
-                settle::settle(self, end).await?;
-            }
-            self.heed_waiting_signals()?;
-            // A cancel that came after the run had ended has nothing to end.
-            self.ending = None;
-            if std::mem::take(&mut self.clear_asked) {
-                self.note(EventBody::SessionCleared { reason: ClearReason::Asked });
-                hook_points::cleared(self);
-                self.journal.barrier().await?;
-            }
-            if self.world.closing.is_cancelled() || !take::take_next(self).await? {
-                self.open_journal();
-                return Ok(());
-            }
-            // Nobody has seen this run yet: whatever wants one to stop means another one.
-            self.heed_waiting_signals()?;
-            if !self.clear_asked {
-                self.ending = None;
-            }
-            rooftree_store::failpoint::reach("mail.taken");
-        }
-    }
-
-    /// Gives the claim back, in one step with making sure that nothing came meanwhile.
-    async fn rest(self, worked: Result<(), Error>) -> Result<Rested, Error> {
-        let (world, signals, history) = (self.world, self.signals, self.history);
-        let worked = match worked {
-            Ok(()) => self.journal.barrier().await,
-            Err(error) => {
-                world.options.processes.stop_all(&self.session.id).await;
-                Err(error)
-            }
-        };
-        let mut claim = self.journal.close().await;
-        let mut released = None;
-        let mut release = || {
-            released = claim.take().map(|claim| world.store().release(claim)).or(released.take());
-        };
-        let slept = worked.is_ok() && signals.close_if_empty(&mut release);
-        // Something came while we were falling asleep, or went wrong: whoever is next claims anew.
-        release();
-        worked?;
-        if slept && let Some(waits) = released {
-            wake_again(&world, &self.session.id, &history, waits).await;
-        }
-        Ok(if slept || world.closing.is_cancelled() { Rested::Yes } else { Rested::Not })
-    }
-
     /// Appends to the journal and to the history, which are never apart.
     fn append(&mut self, commit: Commit) {
         let opening = self.opening.take();

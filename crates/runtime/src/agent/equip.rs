@@ -1,0 +1,89 @@
+//! What an agent has when it wakes, and what a run adds to that or takes away.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{Mandate, RunId};
+use rooftree_providers::Media;
+use rooftree_store::Claimed;
+use rooftree_tools::tool::FileViews;
+
+use super::{
+    Agent, history::History, hook_points, inner, journal::Journal, opening, prompt, questions, rights, task,
+    window::Window,
+};
+use crate::{Error, exposure::Exposed, inbox::AtHand, signals::Signals, world::World};
+
+impl Agent {
+    pub(super) fn new(world: Arc<World>, claimed: Claimed, signals: Signals) -> Result<Self, Error> {
+        let session = claimed.session;
+        let kit = world.kit(&session.agent, None)?;
+        let surroundings = world.options.surroundings.current();
+        let system = prompt::system(&world, &kit, &surroundings, &session.cwd);
+        let model = world.model(&session, &kit.definition, None);
+        let window = model.as_ref().ok().and_then(|model| model.window).unwrap_or(kit.limits.context_window);
+        let journal = Journal::open(world.clone(), session.clone(), claimed.claim, signals.clone());
+        Ok(Self {
+            opening: opening(&session),
+            fixed_estimate: prompt::fixed_estimate(&system, &kit.specs),
+            policy: world.policy(&kit.definition, None),
+            policy_of: rights::Basis::default(),
+            home: session.cwd.clone(),
+            mandate: None,
+            leases: Vec::new(),
+            remarks: Vec::new(),
+            remarked: Vec::new(),
+            window: Window::new(window),
+            history: History::default(),
+            views: FileViews::default(),
+            media: Media::default(),
+            dropped: Vec::new(),
+            refusals: 0,
+            awake_since: world.now(),
+            at_hand: AtHand::new(claimed.waiting),
+            has_news: true,
+            clear_asked: false,
+            ending: None,
+            wishes: questions::Wishes::default(),
+            inner: inner::Inner::default(),
+            unwanted: Vec::new(),
+            hooked: hook_points::Memory::default(),
+            verifiers: Arc::new([]),
+            world,
+            session,
+            kit,
+            surroundings,
+            system,
+            model,
+            journal,
+            signals,
+        })
+    }
+
+    /// Takes up what this mandate allows; without one, what the definition does.
+    pub(super) async fn equip(&mut self, mandate: Option<Box<Mandate>>, run: &RunId) -> Result<(), Error> {
+        let offered = self.offered(mandate.as_deref(), run).await?;
+        let around = self.world.options.surroundings.now();
+        let (place, notice) = self.world.exposing(&self.session.agent, mandate.as_deref()).await?;
+        let kit = self.world.kit_with(&self.session.agent, mandate.as_deref(), &offered, (&around, place))?;
+        (self.leases, self.remarks) = (offered.leases, offered.notices);
+        self.remarks.extend(notice.or_else(|| kit.unexposed()));
+        self.remarks.extend(kit.exposed.as_ref().and_then(Exposed::described));
+        self.look_around(&around, &kit, mandate.as_deref());
+        let is_same = Arc::ptr_eq(&self.kit, &kit) && Arc::ptr_eq(&self.surroundings, &around);
+        if is_same && self.mandate == mandate {
+            return Ok(());
+        }
+        let directory = task::told_directory(&self.session.cwd, mandate.as_deref());
+        self.system = prompt::system(&self.world, &kit, &around, &directory);
+        self.fixed_estimate = prompt::fixed_estimate(&self.system, &kit.specs);
+        self.policy = self.world.policy(&kit.definition, mandate.as_deref());
+        // Whatever people have said is added before the first call.
+        self.policy_of = rights::Basis::default();
+        self.model = self.world.model(&self.session, &kit.definition, mandate.as_deref());
+        let window = self.model.as_ref().ok().and_then(|model| model.window);
+        self.window = Window::new(window.unwrap_or(kit.limits.context_window));
+        self.journal.works_for(mandate.as_ref().map(|mandate| mandate.parent.run.clone()));
+        (self.kit, self.mandate, self.surroundings) = (kit, mandate, around);
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! Claim → take → run → settle → rest, around the loop.
+
+use std::{sync::Arc, time::Duration};
+
+use rooftree_protocol::{
+    EventBody, SessionId,
+    event::{ClearReason, NoticeLevel},
+};
+use rooftree_store::{ClaimOutcome, Claimed, Pending};
+
+use super::{Agent, history::History, hook_points, limits, recovery, run, settle, take};
+use crate::{
+    Error,
+    signals::Signals,
+    tasks,
+    world::{Errand, LEASE, World},
+};
+
+/// How long to wait before asking again for a claim that another process holds.
+const HELD_ELSEWHERE: Duration = Duration::from_millis(250);
+
+/// How long to wait before trying again what the store could not do.
+const STORE_FAILED: Duration = Duration::from_secs(5);
+
+/// Lives until there is nothing left to do, or the runtime stops.
+pub(crate) async fn live(world: Arc<World>, session: SessionId, signals: Signals) {
+    loop {
+        let now = world.now();
+        let claim = world.store().claim(&session, &world.owner, now, now.after(LEASE)).await;
+        let ended = match claim {
+            Ok(ClaimOutcome::Granted(claimed)) => wake(&world, claimed, &signals).await,
+            Ok(ClaimOutcome::Held(_)) => wait_for_claim(&world, &session, &signals).await,
+            Err(error) => Err(error.into()),
+        };
+        match ended {
+            Ok(Rested::Yes) => return,
+            Ok(Rested::Not) => {}
+            // Somebody else works on it now. Should they fail, what is left is ours again.
+            Err(Error::Store(rooftree_store::Error::Fenced)) => tokio::time::sleep(HELD_ELSEWHERE).await,
+            Err(error) => {
+                mourn(&world, &session, &error).await;
+                let is_over = matches!(error, Error::Refused(_) | Error::Closed);
+                // A full disk may have room again: what was accepted is tried again after a while.
+                if is_over || closes_within(&world, STORE_FAILED).await {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Waits; says whether the runtime closed meanwhile.
+async fn closes_within(world: &World, pause: Duration) -> bool {
+    tokio::time::timeout(pause, world.closing.cancelled()).await.is_ok()
+}
+
+enum Rested {
+    Yes,
+    Not,
+}
+
+/// Another process works on this session. It finds what was posted in the store, and what we are
+/// told is passed on to it; if it dies, we take over.
+async fn wait_for_claim(world: &Arc<World>, session: &SessionId, signals: &Signals) -> Result<Rested, Error> {
+    while let Some(signal) = signals.try_next() {
+        if let Some(command) = signal.command(session) {
+            world.store().put_command(session, command, world.now()).await?;
+        }
+    }
+    let idle = !world.store().unfinished().await?.contains(session);
+    if idle && signals.close_if_empty(|| ()) {
+        return Ok(Rested::Yes);
+    }
+    let mut changes = world.store().changes();
+    tokio::select! {
+        () = world.closing.cancelled() => return Ok(Rested::Yes),
+        _ = changes.changed() => {}
+        () = tokio::time::sleep(HELD_ELSEWHERE) => {}
+    }
+    Ok(Rested::Not)
+}
+
+/// Tells watchers that the agent could not go on. Nothing accepted is lost: it is in the store.
+async fn mourn(world: &Arc<World>, session: &SessionId, error: &Error) {
+    let problem = error.problem();
+    let Ok(Some(session)) = world.store().session(session).await else { return };
+    let notice = EventBody::Notice {
+        level: NoticeLevel::Error,
+        code: "agent_stopped".into(),
+        message: problem.message,
+        hint: problem.fix,
+    };
+    world.mention(&session, None, notice);
+}
+
+async fn wake(world: &Arc<World>, mut claimed: Claimed, signals: &Signals) -> Result<Rested, Error> {
+    let attempts = claimed.attempts;
+    if attempts > 0 {
+        // Whoever had the claim before did not give it back.
+        tasks::clean_up(world, &claimed.session.id).await?;
+    }
+    world.standing.expect(claimed.rules);
+    let left = std::mem::take(&mut claimed.commands);
+    let mut agent = Agent::new(world.clone(), claimed, signals.clone())?;
+    let worked = match recovery::load(&mut agent).await {
+        Ok(()) => {
+            recovery::heed_left(&mut agent, left);
+            agent.work(attempts).await
+        }
+        Err(error) => Err(error),
+    };
+    agent.rest(worked).await
+}
+
+/// Another process may have posted after the last look and before the claim was given back. It was told that
+/// somebody is at work here, so somebody is.
+async fn wake_again(world: &World, session: &SessionId, history: &History, waits: Pending<bool>) {
+    let waits = waits.await.unwrap_or_default();
+    if waits && !world.closing.is_cancelled() && take::is_left(world, session, history).await {
+        let _ = world.errands.send(Errand::Wake(session.clone()));
+    }
+}
+
+impl Agent {
+    /// Works off what was left open, then the mail, until nothing is left.
+    async fn work(&mut self, attempts: u32) -> Result<(), Error> {
+        if self.session.forked_from.is_some() {
+            // At once: it closes the run its parent was in.
+            self.open_journal();
+        }
+        if let Some(run) = self.history.run() {
+            let (mandate, run) = (run.mandate.clone(), run.id.clone());
+            self.equip(mandate, &run).await?;
+            self.remark();
+        }
+        recovery::recover(self, attempts).await?;
+        loop {
+            if let Some(run) = self.history.run() {
+                if let Some(at) = self.unwanted.iter().position(|unwanted| *unwanted == run.id) {
+                    self.unwanted.swap_remove(at);
+                    self.ending = Some(limits::End::Cancelled);
+                }
+                let end = run::run(self).await?;
+                if end == limits::End::Paused {
+                    return Ok(());
+                }
+                settle::settle(self, end).await?;
+            }
+            self.heed_waiting_signals()?;
+            // A cancel that came after the run had ended has nothing to end.
+            self.ending = None;
+            if std::mem::take(&mut self.clear_asked) {
+                self.note(EventBody::SessionCleared { reason: ClearReason::Asked });
+                hook_points::cleared(self);
+                self.journal.barrier().await?;
+            }
+            if self.world.closing.is_cancelled() || !take::take_next(self).await? {
+                self.open_journal();
+                return Ok(());
+            }
+            // Nobody has seen this run yet: whatever wants one to stop means another one.
+            self.heed_waiting_signals()?;
+            if !self.clear_asked {
+                self.ending = None;
+            }
+            rooftree_store::failpoint::reach("mail.taken");
+        }
+    }
+
+    /// Gives the claim back, in one step with making sure that nothing came meanwhile.
+    async fn rest(self, worked: Result<(), Error>) -> Result<Rested, Error> {
+        let (world, signals, history) = (self.world, self.signals, self.history);
+        let worked = match worked {
+            Ok(()) => self.journal.barrier().await,
+            Err(error) => {
+                world.options.processes.stop_all(&self.session.id).await;
+                Err(error)
+            }
+        };
+        let mut claim = self.journal.close().await;
+        let mut released = None;
+        let mut release = || {
+            released = claim.take().map(|claim| world.store().release(claim)).or(released.take());
+        };
+        let slept = worked.is_ok() && signals.close_if_empty(&mut release);
+        // Something came while we were falling asleep, or went wrong: whoever is next claims anew.
+        release();
+        worked?;
+        if slept && let Some(waits) = released {
+            wake_again(&world, &self.session.id, &history, waits).await;
+        }
+        Ok(if slept || world.closing.is_cancelled() { Rested::Yes } else { Rested::Not })
+    }
+}
