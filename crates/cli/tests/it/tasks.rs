@@ -101,7 +101,7 @@ const LEAVES_A_PROGRAM: &str = r#"
 on = "^go"
 [[reply.call]]
 tool = "Bash"
-input = { command = "echo begins; echo key ghp_0123456789abcdefghijABCDEFGHIJ012345 is; until [ -e open ]; do sleep 0.05; done; printf 'goes \\033[31mon\\n'", run_in_background = true }
+input = { command = "echo begins; a=ghp; echo key ${a}_0123456789abcdefghijABCDEFGHIJ012345 is; until [ -e open ]; do sleep 0.05; done; printf 'goes \\033[31mon\\n'", run_in_background = true }
 [[reply.call]]
 tool = "Bash"
 input = { command = "until [ -e done ]; do sleep 0.05; done" }
