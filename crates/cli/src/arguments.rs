@@ -24,7 +24,7 @@ pub enum Command {
     Run(Box<commands::run::Arguments>),
     /// See it work: real engine, real tools, scripted model; no key, no network
     Demo(commands::demo::Arguments),
-    /// Stay: go on with what is unfinished, hear the callbacks of external agents
+    /// Stay: go on with what is unfinished, answer OpenAI clients, hear external agents
     Serve(commands::serve::Arguments),
     /// List, show, make, check and try out agents
     #[command(visible_alias = "agent")]

@@ -21,6 +21,7 @@ mod script;
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
+    time::Instant,
 };
 
 use axum::{
@@ -60,6 +61,10 @@ pub struct Asked {
     pub headers: HeaderMap,
     /// The body, byte for byte.
     pub body: Bytes,
+    /// When all of it was there.
+    pub at: Instant,
+    /// When the whole answer was sent; none before that.
+    pub answered: Option<Instant>,
 }
 
 impl Asked {
@@ -85,18 +90,26 @@ struct Script {
 }
 
 /// One of the bodies that are being sent.
-struct Sending(Arc<Script>);
+struct Sending {
+    script: Arc<Script>,
+    number: usize,
+}
 
 impl Sending {
-    fn begin(script: &Arc<Script>) -> Self {
+    fn begin(script: &Arc<Script>, number: usize) -> Self {
         script.sending.send_modify(|count| *count += 1);
-        Self(Arc::clone(script))
+        Self { script: Arc::clone(script), number }
     }
 }
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        self.0.sending.send_modify(|count| *count -= 1);
+        let mut all = self.script.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(asked) = all.get_mut(self.number) {
+            asked.answered = Some(Instant::now());
+        }
+        drop(all);
+        self.script.sending.send_modify(|count| *count -= 1);
     }
 }
 
@@ -159,7 +172,7 @@ async fn respond(State(script): State<Arc<Script>>, request: Request) -> Respons
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
     let path = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-    let asked = Asked { path, headers: head.headers, body };
+    let asked = Asked { path, headers: head.headers, body, at: Instant::now(), answered: None };
     let answer = {
         let mut answering = script.answering.lock().unwrap_or_else(PoisonError::into_inner);
         (*answering)(&asked)
@@ -179,7 +192,7 @@ async fn respond(State(script): State<Arc<Script>>, request: Request) -> Respons
             response.body(saying.delivery.body(
                 &(script.wire.frames)(&saying),
                 script.wire.ping,
-                Sending::begin(&script),
+                Sending::begin(&script, number - 1),
             ))
         }
         Answer::Fail(failure) => {

@@ -2,9 +2,9 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
     sync::Arc,
     time::Instant,
 };
@@ -19,12 +19,13 @@ use rooftree_providers::{
     http::{Client, Secret, Timeouts},
     openai,
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::{
-    contest::{Pair, contest},
+    contest::{Pair, contest, median},
     machine,
     options::Options,
     place::Place,
@@ -43,6 +44,7 @@ const CROWD_TURNS: usize = 5;
 /// The vendor's side: a program of its own, as it is a machine of its own elsewhere.
 struct Server {
     program: Child,
+    said: BufReader<ChildStdout>,
     url: String,
 }
 
@@ -59,9 +61,17 @@ impl Server {
         command.arg(wire.server).arg(script).args(order).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut program = command.spawn().context("start model-server")?;
         let mut url = String::new();
-        BufReader::new(program.stdout.take().context("hear model-server")?).read_line(&mut url)?;
+        let mut said = BufReader::new(program.stdout.take().context("hear model-server")?);
+        said.read_line(&mut url)?;
         anyhow::ensure!(!url.is_empty(), "model-server does not say where it is");
-        Ok(Self { program, url: url.trim().to_owned() })
+        Ok(Self { program, said, url: url.trim().to_owned() })
+    }
+
+    /// Ends it; says when each question was there and when it was answered.
+    fn end(mut self) -> Result<Vec<Times>> {
+        drop(self.program.stdin.take());
+        let lines = self.said.by_ref().lines();
+        lines.map(|line| Ok(serde_json::from_str(&line?)?)).collect()
     }
 }
 
@@ -71,6 +81,13 @@ impl Drop for Server {
         let _ = self.program.kill();
         let _ = self.program.wait();
     }
+}
+
+/// Seconds since the first question.
+#[derive(Deserialize)]
+struct Times {
+    at: f64,
+    answered: Option<f64>,
 }
 
 /// A wire: its name, its server, and the way to it.
@@ -124,6 +141,7 @@ pub(super) fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
         rows.push(deltas(wire, place, options)?);
     }
     rows.push(crowd(&MESSAGES, place, options)?);
+    rows.push(helper(&MESSAGES, place, options)?);
     Ok(rows)
 }
 
@@ -229,9 +247,44 @@ fn crowd(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
     Ok(Row::time(name, pair, Target::Times(1.5), "the same reads, asked over HTTP, nothing kept"))
 }
 
-fn raise(waiting: &Runtime, wire: &Wire, server: &Server, work: &Path) -> Result<Roof> {
+/// From the end of the reply that asks for a sub-agent to the question of the sub-agent's own model, as the
+/// server sees it.
+fn helper(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
+    let (before, rounds) = (3, options.amount(21, 7));
+    let work = TempDir::new()?;
+    let asking = |round: usize| {
+        let input =
+            json!({"subagent_type": "helper", "isolation": "none", "prompt": format!("Part {round}.")});
+        let ask = json!({"call": "Task", "id": format!("call_{round}"), "json": [input.to_string()]});
+        let done = json!({"say": [{"text": ["Done."]}]});
+        [json!({"say": [ask]}), done.clone(), done]
+    };
+    let answers: Vec<Value> = (0..before + rounds).flat_map(asking).collect();
+    let server = Server::start(place, wire, work.path(), &answers)?;
+    let waiting = machine::one_thread()?;
+    let opener = opener(wire, &server)?;
+    let roof = waiting.block_on(async { Roof::raise_family(work.path(), opener) })?;
+    for _ in 0..before + rounds {
+        waiting.block_on(roof.run())?;
+    }
+    waiting.block_on(roof.close());
+    let times = server.end()?;
+    let started = times.chunks(3).skip(before).map(|asked| match asked {
+        [lead, helper, _] => Ok(helper.at - lead.answered.context("a reply that was not sent")?),
+        _ => anyhow::bail!("a run of a lead and a helper has three questions"),
+    });
+    let pair = Pair { ours: median(started.collect::<Result<_>>()?), bare: None };
+    let name = format!("sub-agent start over {}", wire.name);
+    Ok(Row::time(name, pair, Target::AtMost(1e-3), "from the end of one reply to the next question"))
+}
+
+fn opener(wire: &Wire, server: &Server) -> Result<Opener> {
     let client = Client::new(Timeouts::default()).map_err(|problem| anyhow::anyhow!("{problem:?}"))?;
-    let opener = (wire.opener)(server.url.clone(), client);
+    Ok((wire.opener)(server.url.clone(), client))
+}
+
+fn raise(waiting: &Runtime, wire: &Wire, server: &Server, work: &Path) -> Result<Roof> {
+    let opener = opener(wire, server)?;
     let unasked = QuickModel::new(Habit::Talk(0));
     waiting.block_on(async { Roof::raise_with(work, unasked, opener) })
 }

@@ -5,7 +5,7 @@
 //! With `by-turn` behind it, a question is answered by how often the model has spoken in it, so that many
 //! can ask at the same time.
 
-use std::{env, error::Error, fs, io, process::ExitCode};
+use std::{env, error::Error, fs, io, process::ExitCode, time::Instant};
 
 use rooftree_testkit::model_server::{
     Answer, Asked, ModelServer, Wire, answers, anthropic, fail, gemini, openai_chat, openai_responses,
@@ -60,8 +60,10 @@ async fn serve(wire: &str, script: &str, order: Order) -> Result<(), Box<dyn Err
     };
     println!("{}", server.url());
     until_closed().await?;
-    for asked in server.requests() {
-        println!("{}", told(&asked));
+    let requests = server.requests();
+    let first = requests.first().map(|asked| asked.at);
+    for asked in &requests {
+        println!("{}", told(asked, first.unwrap_or(asked.at)));
     }
     Ok(())
 }
@@ -82,6 +84,13 @@ async fn until_closed() -> io::Result<()> {
     Ok(())
 }
 
-fn told(asked: &Asked) -> serde_json::Value {
-    json!({"path": asked.path, "body": asked.json()})
+/// Times are seconds since the first question.
+fn told(asked: &Asked, first: Instant) -> Value {
+    let since = |at: Instant| at.saturating_duration_since(first).as_secs_f64();
+    json!({
+        "path": asked.path,
+        "body": asked.json(),
+        "at": since(asked.at),
+        "answered": asked.answered.map(since),
+    })
 }
