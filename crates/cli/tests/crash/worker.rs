@@ -81,6 +81,23 @@ impl Worker {
         }
     }
 
+    /// The same for a place that may have been passed before it was killed the last time: none if there is
+    /// nothing left to do.
+    pub fn reach_stall_while(&mut self, goes_on: impl Fn() -> bool) -> Option<Reached> {
+        for _ in 0..PATIENCE.as_secs() * 4 {
+            match self.said.recv_timeout(Duration::from_millis(250)) {
+                Ok(line) if line.starts_with("stalled ") => return Some(Reached::Stalled),
+                Ok(line) => self.log.push(line),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Some(Reached::Ended(self.child.wait().unwrap()));
+                }
+                Err(RecvTimeoutError::Timeout) if goes_on() => {}
+                Err(RecvTimeoutError::Timeout) => return None,
+            }
+        }
+        panic!("stuck: {:?}", self.log)
+    }
+
     /// Lets it live a while, then kills it; says whether it was still alive.
     pub fn kill_after(mut self, while_: Duration) -> bool {
         thread::sleep(while_);

@@ -163,8 +163,13 @@ impl House {
     /// Lets a server work until nothing is left to do.
     pub fn finish(&self, orders: &[(&str, &str)]) {
         let server = self.serve(orders);
-        until("nothing is unfinished", || wait(self.store().unfinished()).unwrap().is_empty());
+        until("nothing is unfinished", || !self.is_unfinished());
         assert!(server.kill().was_killed(), "it stays until it is ended");
+    }
+
+    /// Whether anybody has something left to do.
+    pub fn is_unfinished(&self) -> bool {
+        !wait(self.store().unfinished()).unwrap().is_empty()
     }
 
     /// Looks without writing, so that the next server still finds the log a killed one left.
