@@ -95,7 +95,7 @@ mod tests {
             (".git/config", ".git", true),
             ("sub/.GIT/**", ".git", true),
             ("**/.git/hooks/*", ".git", true),
-            ("/srv/work/.claude/settings*.json", ".claude", true),
+            ("/srv/desk/.claude/settings*.json", ".claude", true),
             (".cargo/config.toml", ".cargo/config.toml", true),
             ("**", ".git", false),
             (".*/config", ".git", false),

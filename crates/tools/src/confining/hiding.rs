@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_look_begins_where_something_can_match_and_never_at_the_root() {
         let starts = |glob: &str| {
-            let hiding = Hiding::new(&[glob.to_owned()], &["/srv/work".into()]);
+            let hiding = Hiding::new(&[glob.to_owned()], &["/srv/desk".into()]);
             let starts: Vec<(String, usize)> = hiding
                 .starts()
                 .into_iter()
@@ -198,10 +198,10 @@ mod tests {
                 .collect();
             starts
         };
-        assert_eq!(starts("/srv/work/*.pem"), [("/srv/work".to_owned(), 1)]);
-        assert_eq!(starts("/srv/*/*.pem"), [("/srv/work".to_owned(), 1)]);
-        assert_eq!(starts("/srv/work/a/*.pem"), [("/srv/work/a".to_owned(), 1)]);
+        assert_eq!(starts("/srv/desk/*.pem"), [("/srv/desk".to_owned(), 1)]);
+        assert_eq!(starts("/srv/*/*.pem"), [("/srv/desk".to_owned(), 1)]);
+        assert_eq!(starts("/srv/desk/a/*.pem"), [("/srv/desk/a".to_owned(), 1)]);
         assert_eq!(starts("/data/**/*.pem"), [("/data".to_owned(), DEPTH)]);
-        assert_eq!(starts("/*/x"), [("/srv/work".to_owned(), 0)], "nothing in there can");
+        assert_eq!(starts("/*/x"), [("/srv/desk".to_owned(), 0)], "nothing in there can");
     }
 }
