@@ -117,8 +117,11 @@ fn skill(household: &Household, name: &str) -> Result<Skill, Problem> {
     let skills = &around.skills;
     around.skill(name).cloned().ok_or_else(|| {
         let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-        Problem::new(ErrorCode::InvalidArguments, format!("there is no skill `{name}`"))
-            .fix(format!("skills there are: {}", names.join(", ")))
+        let there_are = match names.as_slice() {
+            [] => "leave --skill out: there are no skills here".to_owned(),
+            names => format!("skills there are: {}", names.join(", ")),
+        };
+        Problem::new(ErrorCode::InvalidArguments, format!("there is no skill `{name}`")).fix(there_are)
     })
 }
 
