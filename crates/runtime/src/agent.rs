@@ -60,7 +60,7 @@ use self::{
     journal::{Commit, Journal},
     window::Window,
 };
-use crate::{Error, Surroundings, checks::Check, inbox::AtHand, kit::Kit, signals::Signals, world::World};
+use crate::{Error, Surroundings, checks::Check, inbox::AtHand, kit::{Kit, Prompt}, signals::Signals, world::World};
 
 struct Agent {
     world: Arc<World>,
@@ -70,8 +70,7 @@ struct Agent {
     surroundings: Arc<Surroundings>,
     /// What checks its work, by name.
     verifiers: Arc<[(String, Check)]>,
-    system: Arc<str>,
-    fixed_estimate: u64,
+    prompt: Arc<Prompt>,
     /// What may happen without asking, with the rules people made.
     policy: Policy,
     /// What the policy was put together from.

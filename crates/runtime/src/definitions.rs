@@ -135,6 +135,12 @@ impl Definitions {
         self.read(Shelf::all)
     }
 
+    /// Another number with every change: whoever has the same number has seen what there is.
+    pub(crate) fn edition(&self) -> u64 {
+        self.refresh();
+        self.read(|shelf| shelf.edition)
+    }
+
     /// Those that others of the same name hide.
     pub fn hidden(&self) -> Vec<Hidden> {
         self.read(Shelf::hidden)

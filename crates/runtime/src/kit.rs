@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -40,6 +41,34 @@ pub(crate) struct Kit {
     pub(crate) exposed: Option<Exposed>,
     /// Hooks of its own.
     pub(crate) hooks: Vec<Hook>,
+    /// The system prompt that was made last.
+    pub(crate) prompt: Mutex<Option<Arc<Prompt>>>,
+}
+
+/// A system prompt. Whoever would make it from the same is given the same.
+pub(crate) struct Prompt {
+    pub(crate) from: Ingredients,
+    pub(crate) text: Arc<str>,
+    /// Estimated tokens, with the tools'.
+    pub(crate) estimate: u64,
+}
+
+/// What goes into a system prompt besides the kit itself.
+pub(crate) struct Ingredients {
+    pub(crate) surroundings: Arc<Surroundings>,
+    /// Which edition of the agents there are.
+    pub(crate) agents: u64,
+    pub(crate) memory: Option<Arc<str>>,
+    pub(crate) cwd: PathBuf,
+}
+
+impl Ingredients {
+    /// Whether the same comes of these. Skills that are there from the start are read from their files.
+    fn make_the_same(&self, others: &Self, definition: &AgentDefinition) -> bool {
+        definition.preloaded_skills.is_empty()
+            && Arc::ptr_eq(&self.surroundings, &others.surroundings)
+            && (self.agents, &self.memory, &self.cwd) == (others.agents, &others.memory, &others.cwd)
+    }
 }
 
 impl Kit {
@@ -63,7 +92,23 @@ impl Kit {
         let specs = exposure::functions(told, definition.source.dialect, exposed.as_ref()).into();
         let name = definition.name.as_str().into();
         let hooks = hooks(&definition, mandate);
-        Self { name, specs, exposed, definition, limits, toolset, hooks }
+        Self { name, specs, exposed, definition, limits, toolset, hooks, prompt: Mutex::default() }
+    }
+
+    /// The prompt that these make, made now if the last one was made from others.
+    pub(crate) fn prompt(
+        &self,
+        from: Ingredients,
+        make: impl FnOnce(&Ingredients) -> (Arc<str>, u64),
+    ) -> Arc<Prompt> {
+        let mut last = self.prompt.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = last.as_ref().filter(|last| last.from.make_the_same(&from, &self.definition)) {
+            return last.clone();
+        }
+        let (text, estimate) = make(&from);
+        let prompt = Arc::new(Prompt { from, text, estimate });
+        *last = Some(prompt.clone());
+        prompt
     }
 
     /// What people should know if tools were to be skills and nobody could call them.

@@ -18,13 +18,12 @@ impl Agent {
         let session = claimed.session;
         let kit = world.kit(&session.agent, None)?;
         let surroundings = world.options.surroundings.current();
-        let system = prompt::system(&world, &kit, &surroundings, &session.cwd);
+        let prompt = prompt::system(&world, &kit, &surroundings, &session.cwd);
         let model = world.model(&session, &kit.definition, None);
         let window = model.as_ref().ok().and_then(|model| model.window).unwrap_or(kit.limits.context_window);
         let journal = Journal::open(world.clone(), session.clone(), claimed.claim, signals.clone());
         Ok(Self {
             opening: opening(&session),
-            fixed_estimate: prompt::fixed_estimate(&system, &kit.specs),
             policy: world.policy(&kit.definition, None),
             policy_of: rights::Basis::default(),
             home: session.cwd.clone(),
@@ -52,7 +51,7 @@ impl Agent {
             session,
             kit,
             surroundings,
-            system,
+            prompt,
             model,
             journal,
             signals,
@@ -74,8 +73,7 @@ impl Agent {
             return Ok(());
         }
         let directory = task::told_directory(&self.session.cwd, mandate.as_deref());
-        self.system = prompt::system(&self.world, &kit, &around, &directory);
-        self.fixed_estimate = prompt::fixed_estimate(&self.system, &kit.specs);
+        self.prompt = prompt::system(&self.world, &kit, &around, &directory);
         self.policy = self.world.policy(&kit.definition, mandate.as_deref());
         // Whatever people have said is added before the first call.
         self.policy_of = rights::Basis::default();

@@ -13,25 +13,44 @@ use rooftree_providers::{ModelMessage, Request, Rules, ToolChoice, Workplace};
 
 pub use self::sections::{Sections, peers};
 use super::{Agent, window};
-use crate::{Surroundings, kit::Kit, memory, world::World};
+use crate::{
+    Surroundings,
+    kit::{self, Ingredients, Kit},
+    memory,
+    world::World,
+};
 
 /// Tokens a reply may have: plenty for any turn, and no provider sets more aside for it.
 const MAX_OUTPUT: u64 = 32_000;
 
 /// The system prompt for a definition at work in a directory.
-pub(crate) fn system(world: &World, kit: &Kit, surroundings: &Surroundings, cwd: &Path) -> Arc<str> {
+pub(crate) fn system(
+    world: &World,
+    kit: &Kit,
+    surroundings: &Arc<Surroundings>,
+    cwd: &Path,
+) -> Arc<kit::Prompt> {
     let options = &world.options;
-    let memory = memory::excerpt(&kit.definition, &options.memory, cwd, kit.limits.memory_bytes);
-    let sections = Sections {
-        definition: &kit.definition,
-        tools: &kit.specs,
-        exposed: kit.exposed.as_ref(),
-        definitions: &options.definitions,
-        surroundings,
-        memory,
-        cwd,
+    let from = Ingredients {
+        surroundings: surroundings.clone(),
+        agents: options.definitions.edition(),
+        memory: memory::excerpt(&kit.definition, &options.memory, cwd, kit.limits.memory_bytes),
+        cwd: cwd.to_owned(),
     };
-    sections.text()
+    kit.prompt(from, |from| {
+        let sections = Sections {
+            definition: &kit.definition,
+            tools: &kit.specs,
+            exposed: kit.exposed.as_ref(),
+            definitions: &options.definitions,
+            surroundings: &from.surroundings,
+            memory: from.memory.clone(),
+            cwd: &from.cwd,
+        };
+        let text = sections.text();
+        let estimate = estimated(&text, &kit.specs);
+        (text, estimate)
+    })
 }
 
 /// The next question to the model.
@@ -41,7 +60,7 @@ pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt:
         model: model.choice.model.clone(),
         effort: model.choice.effort,
         agent: agent.kit.name.clone(),
-        system: agent.system.clone(),
+        system: agent.prompt.text.clone(),
         messages: if is_last_word { with_last_word(agent) } else { agent.history.messages() },
         tools: agent.kit.specs.clone(),
         tool_choice: if is_last_word { ToolChoice::Nothing } else { ToolChoice::Auto },
@@ -72,11 +91,11 @@ fn with_last_word(agent: &Agent) -> Arc<Vec<Arc<ModelMessage>>> {
 
 /// Estimated tokens of that question.
 pub(super) fn estimate(agent: &Agent) -> u64 {
-    agent.history.estimate() + agent.fixed_estimate
+    agent.history.estimate() + agent.prompt.estimate
 }
 
 /// Estimated tokens of what is the same in every question.
-pub(super) fn fixed_estimate(system: &str, specs: &[rooftree_protocol::ToolSpec]) -> u64 {
+fn estimated(system: &str, specs: &[rooftree_protocol::ToolSpec]) -> u64 {
     let tools: u64 = specs
         .iter()
         .map(|spec| {

@@ -27,11 +27,14 @@ pub(super) struct Shelf {
     /// By name in lower case, the weakest first.
     by_name: BTreeMap<String, Vec<(Origin, Arc<AgentDefinition>)>>,
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// Counts changes.
+    pub(super) edition: u64,
 }
 
 impl Shelf {
     /// Adds one. Of the same name and level only one can have been put there.
     pub(super) fn put(&mut self, definition: Arc<AgentDefinition>, origin: Origin) {
+        self.edition += 1;
         let (name, level) = (definition.name.to_lowercase(), definition.source.level);
         let same = self.by_name.entry(name).or_default();
         if origin == Origin::Put {
@@ -43,6 +46,7 @@ impl Shelf {
 
     /// Takes away the strongest of a name, unless it comes with the program.
     pub(super) fn remove(&mut self, name: &str) -> Option<Arc<AgentDefinition>> {
+        self.edition += 1;
         let same = self.by_name.get_mut(&name.to_lowercase())?;
         same.pop_if(|(_, known)| known.source.level != Level::Builtin).map(|(_, removed)| removed)
     }
@@ -50,6 +54,7 @@ impl Shelf {
     /// Takes over what files say now. Definitions that did not change stay the very same, so that
     /// whoever compares them sees no difference.
     pub(super) fn replace_files(&mut self, definitions: Vec<AgentDefinition>) {
+        self.edition += 1;
         let mut old: Vec<Arc<AgentDefinition>> = Vec::new();
         for same in self.by_name.values_mut() {
             let from_files = same.extract_if(.., |(origin, _)| *origin == Origin::Files);

@@ -53,11 +53,12 @@ impl Question {
             return None;
         }
         let kit = caller.world.kit(&asking.definition.name, Some(mandate)).ok()?;
-        let system =
+        let prompt =
             crate::agent::prompt::system(&caller.world, &kit, &caller.surroundings, &caller.session.cwd);
         let Mandate { model, tools, permission_mode, allow, ask, deny, skills, max_turns, .. } = mandate;
         let text = format!(
-            "{system}\0{}\0{model:?}\0{tools:?}\0{permission_mode:?}\0{allow:?}\0{ask:?}\0{deny:?}\0{skills:?}\0{max_turns:?}",
+            "{}\0{}\0{model:?}\0{tools:?}\0{permission_mode:?}\0{allow:?}\0{ask:?}\0{deny:?}\0{skills:?}\0{max_turns:?}",
+            prompt.text,
             request.words()
         );
         Some(Self { text, directory: caller.session.cwd.clone(), since: SystemTime::now() })
