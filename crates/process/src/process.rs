@@ -79,8 +79,9 @@ impl Process {
             kept.push(bytes);
             on_output(bytes);
         };
-        let ending = self.until_end(bounds.time, cancel, &mut take).await;
-        self.end_all(&mut take).await;
+        let mut buffer = vec![0; 64 * 1024];
+        let ending = self.until_end(bounds.time, cancel, &mut buffer, &mut take).await;
+        self.end_all(&mut buffer, &mut take).await;
         Finished { ending, output: kept }
     }
 
@@ -88,11 +89,11 @@ impl Process {
         &mut self,
         time: Option<Duration>,
         cancel: &CancellationToken,
+        buffer: &mut [u8],
         take: &mut impl FnMut(&[u8]),
     ) -> Ending {
         let far_away = Duration::from_secs(60 * 60 * 24 * 365);
         let deadline = Instant::now() + time.unwrap_or(far_away);
-        let mut buffer = vec![0; 64 * 1024];
         let mut is_open = true;
         loop {
             tokio::select! {
@@ -101,7 +102,7 @@ impl Process {
                 () = sleep_until(deadline) => return Ending::TimedOut,
                 // Before the output: a flood from a descendant must not hide the leader's end.
                 ending = self.child.wait() => return ending,
-                read = self.output.read(&mut buffer), if is_open => {
+                read = self.output.read(buffer), if is_open => {
                     let bytes = read.ok().and_then(|length| buffer.get(..length)).unwrap_or_default();
                     is_open = !bytes.is_empty();
                     take(bytes);
@@ -111,15 +112,14 @@ impl Process {
     }
 
     /// Ends whatever is left and takes in its last words.
-    async fn end_all(&mut self, take: &mut impl FnMut(&[u8])) {
+    async fn end_all(&mut self, buffer: &mut [u8], take: &mut impl FnMut(&[u8])) {
         let mut ending = std::pin::pin!(kill::end_tree(&self.tree));
-        let mut buffer = vec![0; 64 * 1024];
         let mut is_open = true;
         // A program that is blocked on a full pipe can only end politely if someone reads.
         loop {
             tokio::select! {
                 () = &mut ending => break,
-                read = self.output.read(&mut buffer), if is_open => {
+                read = self.output.read(buffer), if is_open => {
                     let bytes = read.ok().and_then(|length| buffer.get(..length)).unwrap_or_default();
                     is_open = !bytes.is_empty();
                     take(bytes);
@@ -129,7 +129,7 @@ impl Process {
         let _ = timeout(LAST_OUTPUT, self.child.wait()).await;
         let rest = async {
             while is_open {
-                let read = self.output.read(&mut buffer).await;
+                let read = self.output.read(buffer).await;
                 let bytes = read.ok().and_then(|length| buffer.get(..length)).unwrap_or_default();
                 is_open = !bytes.is_empty();
                 take(bytes);

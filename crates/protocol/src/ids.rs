@@ -10,19 +10,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorCode, Problem};
 
-/// Spells 124 bits as a letter followed by 23 letters or digits.
-fn spell(entropy: u128) -> String {
+/// What twelve letters or digits can spell: the most that fits into a machine word, where dividing is cheap.
+const DOZEN: u128 = 36_u128.pow(12);
+
+/// Spells 124 bits as a letter followed by 23 letters or digits, the lowest digit first.
+fn spell(text: &mut String, entropy: u128) {
+    let rest = entropy / 26;
+    digits(text, (entropy % 26) as u64, 1);
+    digits(text, (rest % DOZEN) as u64, 12);
+    digits(text, (rest / DOZEN) as u64, 11);
+}
+
+fn digits(text: &mut String, mut rest: u64, count: usize) {
     const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-    let mut rest = entropy;
-    let mut take = |base: u128| {
-        let digit = (rest % base) as usize;
-        rest /= base;
-        char::from(DIGITS.get(digit).copied().unwrap_or(b'a'))
-    };
-    let mut text = String::with_capacity(24);
-    text.push(take(26));
-    text.extend((0..23).map(|_| take(36)));
-    text
+    for _ in 0..count {
+        text.push(char::from(DIGITS.get((rest % 36) as usize).copied().unwrap_or(b'a')));
+        rest /= 36;
+    }
 }
 
 macro_rules! id {
@@ -38,7 +42,10 @@ macro_rules! id {
 
             /// Makes an id out of randomness brought by the caller.
             pub fn from_entropy(entropy: u128) -> Self {
-                Self(format!("{}{}", $prefix, spell(entropy)).into())
+                let mut text = String::with_capacity($prefix.len() + 24);
+                text.push_str($prefix);
+                spell(&mut text, entropy);
+                Self(text.into())
             }
 
             /// Reads an id that came from outside; refuses what does not look like one.
@@ -115,6 +122,20 @@ mod tests {
         assert_eq!(tail.len(), 24);
         assert!(tail.starts_with(|c: char| c.is_ascii_lowercase()));
         assert_eq!(SessionId::parse(id.as_str()).unwrap(), id);
+    }
+
+    #[test]
+    fn an_id_is_the_entropy_digit_by_digit() {
+        for entropy in [0, 1, 25, 26, 26 * 36, u128::MAX, 0x0123_4567_89ab_cdef_0fed_cba9_8765_4321] {
+            let mut rest = entropy;
+            let mut digit = |base| {
+                let digit = u8::try_from(rest % base).unwrap();
+                rest /= base;
+                char::from(if digit < 26 { b'a' + digit } else { b'0' + digit - 26 })
+            };
+            let spelled: String = std::iter::once(digit(26)).chain((0..23).map(|_| digit(36))).collect();
+            assert_eq!(SessionId::from_entropy(entropy).as_str(), format!("ses_{spelled}"));
+        }
     }
 
     #[test]

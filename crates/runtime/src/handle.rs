@@ -40,7 +40,7 @@ impl Handle {
                     Some(session) => Meant::Seen(session),
                     None => self.router.resolve(to).await?,
                 };
-                let capacity = self.world.kit(meant.agent(), None)?.limits.inbox;
+                let capacity = self.capacity(&meant)?;
                 let session = meant.id().clone();
                 let letter = Letter { session, parts, origin, key, delivery, capacity, call: None };
                 self.accept(meant, letter).await
@@ -96,7 +96,7 @@ impl Handle {
     /// A call is a message like any other: it waits for its turn, survives a crash and is a run of its own.
     async fn call(&self, session: SessionId, call: ToolCall) -> Result<Reply, Error> {
         let meant = self.router.resolve(Address::Id { id: session.clone() }).await?;
-        let capacity = self.world.kit(meant.agent(), None)?.limits.inbox;
+        let capacity = self.capacity(&meant)?;
         let letter = Letter {
             session,
             parts: vec![Part::text(format!("Call {} and say what came of it.", call.tool))],
@@ -107,6 +107,11 @@ impl Handle {
             call: Some(Box::new(call)),
         };
         self.accept(meant, letter).await
+    }
+
+    /// How many may wait in a lane of a session, as its agent is defined now.
+    fn capacity(&self, meant: &Meant) -> Result<u64, Error> {
+        Ok(self.world.options.definitions.find(meant.agent())?.limits.inbox)
     }
 
     /// Keeps an answer, if it is the first one, and hurries the one who waits for it.
@@ -141,7 +146,7 @@ impl Handle {
         let opened = meant.open(&**self.world.store());
         let posted = self.world.store().post_to_living(post);
         let is_roused = is_certain && delivery != Delivery::Silent && self.router.rouse(&id);
-        let session = opened.await?;
+        let session = opened.session().await?;
         let Posted { message, position, repeated } = match posted.await {
             // Deleted since it was last looked at: looking again says so, and what to do about it.
             Err(rooftree_store::Error::NoSession(_)) => {
@@ -156,9 +161,9 @@ impl Handle {
             EventBody::InboxQueued { message: message.clone(), lane, position },
         );
         if delivery != Delivery::Silent && !is_roused {
-            self.router.wake(&session.id, Signal::Mail);
+            self.router.wake(&id, Signal::Mail);
         }
-        Ok(Reply::Accepted { session: session.id, message, position, repeated })
+        Ok(Reply::Accepted { session: id, message, position, repeated })
     }
 
     /// A branch of a session, for the same agent or handed over to another one.

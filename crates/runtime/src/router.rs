@@ -21,7 +21,7 @@ use crate::{
 /// The session an address means.
 pub(crate) enum Meant {
     /// It is there.
-    Known(Box<Session>),
+    Known(Arc<Session>),
     /// It was there when it was last looked at: only what never changes of it is certain.
     Seen(Arc<Session>),
     /// It is still to be opened.
@@ -31,26 +31,39 @@ pub(crate) enum Meant {
 impl Meant {
     pub(crate) fn id(&self) -> &SessionId {
         match self {
-            Self::Known(session) => &session.id,
-            Self::Seen(session) => &session.id,
+            Self::Known(session) | Self::Seen(session) => &session.id,
             Self::New(row) => &row.id,
         }
     }
 
     pub(crate) fn agent(&self) -> &str {
         match self {
-            Self::Known(session) => &session.agent,
-            Self::Seen(session) => &session.agent,
+            Self::Known(session) | Self::Seen(session) => &session.agent,
             Self::New(row) => &row.agent,
         }
     }
 
     /// Queues the opening, if it is to be opened: what is queued after this finds it.
-    pub(crate) fn open(self, store: &dyn Store) -> Pending<Session> {
+    pub(crate) fn open(self, store: &dyn Store) -> Opening {
         match self {
-            Self::Known(session) => Pending::ready(Ok(*session)),
-            Self::Seen(session) => Pending::ready(Ok(Arc::unwrap_or_clone(session))),
-            Self::New(row) => store.open(*row),
+            Self::Known(session) | Self::Seen(session) => Opening::There(session),
+            Self::New(row) => Opening::Coming(store.open(*row)),
+        }
+    }
+}
+
+/// A session that is there or will be.
+pub(crate) enum Opening {
+    There(Arc<Session>),
+    Coming(Pending<Session>),
+}
+
+impl Opening {
+    /// The session, once it is there.
+    pub(crate) async fn session(self) -> Result<Arc<Session>, Error> {
+        match self {
+            Self::There(session) => Ok(session),
+            Self::Coming(session) => Ok(Arc::new(session.await?)),
         }
     }
 }
@@ -86,10 +99,13 @@ impl Router {
             Address::Connector { key, new } => match self.world.store().session_by_key(&key).await? {
                 Some(session) => session,
                 // Somebody else may be opening it: then theirs is meant, under another id.
-                None => self.new_session(new, Some(key))?.open(&**self.world.store()).await?,
+                None => {
+                    let opening = self.new_session(new, Some(key))?.open(&**self.world.store());
+                    return Ok(Meant::Known(opening.session().await?));
+                }
             },
         };
-        Ok(Meant::Known(Box::new(known)))
+        Ok(Meant::Known(Arc::new(known)))
     }
 
     pub(crate) async fn by_id(&self, id: &SessionId) -> Result<Session, Error> {

@@ -72,7 +72,7 @@ pub struct Post {
     pub session: SessionId,
     /// Which lane.
     pub lane: Lane,
-    /// Idempotency key, unique within the session.
+    /// Idempotency key, unique within the session. The message's own id: it has none.
     pub key: String,
     /// The message.
     pub message: Message,

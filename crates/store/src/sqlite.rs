@@ -14,6 +14,7 @@ mod failure;
 mod inbox;
 mod inquiries;
 mod journal;
+mod mailbox;
 mod output;
 mod proof;
 mod readers;

@@ -35,7 +35,8 @@ pub trait Store: Send + Sync {
     fn fork(&self, from: &SessionId, at: u64, new: NewSessionRow) -> Pending<Session>;
 
     /// Puts a message into an inbox. The same key in the same session returns the first
-    /// item's place and stores nothing. A full lane is [`Error::InboxFull`](crate::Error).
+    /// item's place and stores nothing; a message that is its own key is like no other and is not
+    /// looked for. A full lane is [`Error::InboxFull`](crate::Error).
     fn post(&self, post: Post) -> Pending<Posted>;
 
     /// The same, but a deleted session counts as none: for whoever has not looked at it just now.

@@ -110,7 +110,7 @@ impl Streamed {
                 }
             }
         }
-        self.process.end_all(&mut |_| {}).await;
+        self.process.end_all(&mut self.piece, &mut |_| {}).await;
         let _ = timeout(LAST_OUTPUT, self.hear_last_errors()).await;
         Finished { ending: self.ending.unwrap_or(Ending::TimedOut), output: self.said }
     }

@@ -3,7 +3,12 @@
 use rooftree_protocol::{Lane, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{column, commands, inbox, proof::Proof, rules, sessions};
+use super::{
+    column, commands, inbox,
+    mailbox::{self, Left},
+    proof::Proof,
+    rules, sessions,
+};
 use crate::{Claim, ClaimOutcome, Claimed, Error, Owner, failpoint, looked_at};
 
 /// Who wants to work and until when.
@@ -107,22 +112,22 @@ pub(crate) fn renew(connection: &Connection, proof: &Proof, until: Timestamp) ->
 
 /// Gives a claim back; says whether a message waits that is not silent.
 pub(crate) fn release(connection: &Connection, proof: &Proof) -> Result<bool, Error> {
-    let given: Option<(i64, bool, bool)> = connection
+    let given: Option<(i64, bool)> = connection
         .prepare_cached(
             "UPDATE session SET token = NULL, lease = NULL, owner_host = NULL, owner_boot = NULL, owner_pid = NULL,
                  owner_started = NULL, attempts = 0
-             WHERE id = ?1 AND fence = ?2 AND token = ?3
-             RETURNING number, deleted_at IS NULL AND mail_taken < mail_posted,
-                 deleted_at IS NULL AND boundary_taken < boundary_posted",
+             WHERE id = ?1 AND fence = ?2 AND token = ?3 RETURNING number, deleted_at IS NULL",
         )?
         .query_row(params![proof.session.as_str(), column::signed(proof.fence), proof.token], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            Ok((row.get(0)?, row.get(1)?))
         })
         .optional()?;
-    match given.ok_or(Error::Fenced)? {
-        (_, true, _) => Ok(true),
-        (number, false, true) => wakes(connection, number),
-        (_, false, false) => Ok(false),
+    let (number, is_living) = given.ok_or(Error::Fenced)?;
+    match mailbox::leave(connection, number)? {
+        _ if !is_living => Ok(false),
+        Left { mail: true, .. } => Ok(true),
+        Left { boundary: true, .. } => wakes(connection, number),
+        Left { .. } => Ok(false),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Inboxes: a message gets its place here, and waits.
 
 use rooftree_protocol::{Lane, Message, MessageId, Origin, SessionId};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
-use super::{column, sessions};
+use super::{column, mailbox::Mailbox, sessions};
 use crate::{Error, InboxItem, Post, Posted, failpoint};
 
 /// A post, spelled out by whoever posts, so that the writer does not have to.
@@ -27,18 +27,12 @@ pub(crate) enum Reach {
     Living,
 }
 
-/// A lane as a session's row counts it.
-struct Counted {
-    number: i64,
-    posted: u64,
-    taken: u64,
-}
-
 /// Gives a message the next place of its lane, or finds the one its key has already.
 pub(crate) fn post(connection: &Connection, letter: &Letter, reach: Reach) -> Result<Posted, Error> {
     let post = &letter.post;
-    let counted = count(connection, post, reach)?;
-    let (number, position) = (counted.number, counted.posted + 1);
+    let mailbox = Mailbox::of(connection, &post.session, reach)?;
+    let counted = mailbox.lane(post.lane);
+    let (number, position) = (mailbox.session, counted.posted + 1);
     let waiting = counted.posted.saturating_sub(counted.taken);
     if waiting >= post.capacity {
         return repeated(connection, number, &post.key)?.ok_or(Error::InboxFull(waiting));
@@ -51,46 +45,13 @@ pub(crate) fn post(connection: &Connection, letter: &Letter, reach: Reach) -> Re
         }
         insert(connection, letter, (number, position), &format!("{}#{position}", post.key))?;
     }
-    let count = match post.lane {
-        Lane::Mail => {
-            "UPDATE session SET mail_posted = ?2, user_at = coalesce(?3, user_at) WHERE number = ?1"
-        }
-        Lane::Boundary => {
-            "UPDATE session SET boundary_posted = ?2, user_at = coalesce(?3, user_at) WHERE number = ?1"
-        }
-    };
-    connection.prepare_cached(count)?.execute(params![
-        number,
-        column::signed(position),
-        spoken_at(&post.message)
-    ])?;
+    mailbox.count(connection, post.lane, spoken_at(&post.message))?;
     Ok(Posted { position, message: post.message.id.clone(), repeated: false })
 }
 
 /// When a person said this; none if nobody did.
 fn spoken_at(message: &Message) -> Option<i64> {
     matches!(message.origin, Origin::User | Origin::Connector { .. }).then_some(message.at.0)
-}
-
-/// The lane a message goes to, if there is such a session.
-fn count(connection: &Connection, post: &Post, reach: Reach) -> Result<Counted, Error> {
-    let counters = match post.lane {
-        Lane::Mail => {
-            "SELECT number, mail_posted, mail_taken FROM session WHERE id = ?1 AND (deleted_at IS NULL OR ?2)"
-        }
-        Lane::Boundary => {
-            "SELECT number, boundary_posted, boundary_taken FROM session
-             WHERE id = ?1 AND (deleted_at IS NULL OR ?2)"
-        }
-    };
-    connection
-        .prepare_cached(counters)?
-        .query_row(params![post.session.as_str(), reach == Reach::Every], |row| {
-            let (posted, taken) = (column::unsigned(row.get(1)?), column::unsigned(row.get(2)?));
-            Ok(Counted { number: row.get(0)?, posted, taken })
-        })
-        .optional()?
-        .ok_or_else(|| Error::NoSession(post.session.clone()))
 }
 
 /// Stores a message at a place; says whether it did: a used key is not stored again. Asking for the
@@ -105,7 +66,7 @@ fn insert(
     let stored = connection
         .prepare_cached(
             "INSERT INTO inbox (session, lane, position, key, message_id, silent, message)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session, key) DO NOTHING",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session, key) WHERE key <> message_id DO NOTHING",
         )?
         .execute(params![
             number,
@@ -120,8 +81,9 @@ fn insert(
 }
 
 fn repeated(connection: &Connection, number: i64, key: &str) -> Result<Option<Posted>, Error> {
-    let mut statement = connection
-        .prepare_cached("SELECT position, message_id FROM inbox WHERE session = ?1 AND key = ?2")?;
+    let mut statement = connection.prepare_cached(
+        "SELECT position, message_id FROM inbox WHERE session = ?1 AND key = ?2 AND key <> message_id",
+    )?;
     let mut rows = statement.query(params![number, key])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     Ok(Some(Posted {

@@ -12,6 +12,7 @@ const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/003_arrival.sql")),
     M::up(include_str!("schema/004_inquiries.sql")),
     M::up(include_str!("schema/005_output.sql")),
+    M::up(include_str!("schema/006_mailbox.sql")),
 ];
 
 /// The version a current database has.
@@ -75,6 +76,28 @@ mod tests {
         let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
         let found: Vec<(i64, String, bool)> = found.map(Result::unwrap).collect();
         assert_eq!(found, [(1, "a".into(), true), (2, "b".into(), false)]);
+    }
+
+    #[test]
+    fn what_was_counted_in_an_older_database_is_counted_still() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let steps = Migrations::from_slice(STEPS);
+        steps.to_version(&mut connection, 5).unwrap();
+        let older = "INSERT INTO session (id, agent, cwd, created_at, updated_at, head, head_hash, mail_posted, mail_taken,
+                     mail_done, boundary_posted, boundary_taken, user_at)
+                 VALUES ('ses_done', 'lead', '/', 1, 1, 0, x'', 3, 3, 3, 2, 2, 7),
+                        ('ses_left', 'lead', '/', 1, 1, 0, x'', 3, 3, 2, 0, 0, NULL),
+                        ('ses_late', 'lead', '/', 1, 1, 0, x'', 0, 0, 0, 2, 1, NULL),
+                        ('ses_new', 'lead', '/', 1, 1, 0, x'', 0, 0, 0, 0, 0, NULL);";
+        connection.execute_batch(older).unwrap();
+        steps.to_latest(&mut connection).unwrap();
+        let mut statement = connection
+            .prepare("SELECT mail_posted, boundary_posted, user_at, waits FROM mailbox ORDER BY session")
+            .unwrap();
+        let counted = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+        let found = statement.query_map([], counted).unwrap();
+        let found: Vec<(i64, i64, Option<i64>, bool)> = found.map(Result::unwrap).collect();
+        assert_eq!(found, [(3, 2, Some(7), false), (3, 0, None, true), (0, 2, None, true)]);
     }
 
     #[test]

@@ -176,15 +176,21 @@ fn one(connection: &Connection, sql: &str, key: impl rusqlite::ToSql) -> Result<
 
 /// Sessions, most recently updated first.
 pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<Session>, Error> {
-    let order = if filter.foreground { "s.run IS NOT NULL DESC, s.user_at DESC," } else { "" };
+    let (spoken_to, order) = if filter.foreground {
+        (
+            "JOIN mailbox m ON m.session = s.number AND m.user_at IS NOT NULL AND s.parent_session IS NULL",
+            "s.run IS NOT NULL DESC, m.user_at DESC,",
+        )
+    } else {
+        ("", "")
+    };
     let mut statement = connection.prepare_cached(&format!(
-        "{LISTED} WHERE (s.deleted_at IS NOT NULL) = :deleted
+        "{LISTED} {spoken_to} WHERE (s.deleted_at IS NOT NULL) = :deleted
              AND (:agent IS NULL OR s.agent = :agent COLLATE NOCASE)
              AND (:called IS NULL OR s.name_key = :name_key OR substr(s.id, -length(:called)) = :called)
              AND (:parent IS NULL OR s.parent_session = :parent)
              AND (:cwd IS NULL OR s.cwd = :cwd)
              AND (:top_level IS NULL OR (s.parent_session IS NULL) = :top_level)
-             AND (NOT :foreground OR (s.user_at IS NOT NULL AND s.parent_session IS NULL))
          ORDER BY {order} s.updated_at DESC, s.number DESC LIMIT :limit + 0"
     ))?;
     let mut rows = statement.query(named_params! {
@@ -195,7 +201,6 @@ pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Ve
         ":parent": filter.parent.as_ref().map(SessionId::as_str),
         ":cwd": filter.cwd.as_deref().map(column::path),
         ":top_level": filter.top_level,
-        ":foreground": filter.foreground,
         ":limit": if filter.limit == 0 { -1 } else { column::limit(filter.limit) },
     })?;
     let mut sessions = Vec::new();

@@ -26,6 +26,8 @@ struct Promised {
     head_hash: Vec<u8>,
     fence: u64,
     run: Option<String>,
+    /// Whether a restart looks at its inbox.
+    waits: bool,
     mail: Counted,
     boundary: Counted,
 }
@@ -44,7 +46,11 @@ pub(crate) fn verify(connection: &Connection) -> Result<Report, Error> {
     let mut report = Report::new();
     file(&moment, &mut report)?;
     let (mut sessions, mut events, mut items) = (0, 0, 0);
-    let mut statement = moment.prepare("SELECT * FROM session ORDER BY number")?;
+    let mut statement = moment.prepare(
+        "SELECT s.*, coalesce(m.mail_posted, 0) AS mail_posted, coalesce(m.boundary_posted, 0) AS boundary_posted,
+             coalesce(m.waits, 0) AS waits
+         FROM session s LEFT JOIN mailbox m ON m.session = s.number ORDER BY s.number",
+    )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let session = read(row)?;
@@ -96,6 +102,7 @@ fn read(row: &Row<'_>) -> Result<Promised, Error> {
         head_hash: row.get("head_hash")?,
         fence: count("fence")?,
         run: row.get("run")?,
+        waits: row.get("waits")?,
         mail: Counted {
             posted: count("mail_posted")?,
             taken: count("mail_taken")?,

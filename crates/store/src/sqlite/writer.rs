@@ -5,20 +5,20 @@
 //! only those are waited for, and for no longer than [`LULL`]. Invariant: nobody is answered
 //! before the commit that holds the answer's truth is through.
 
+mod line;
 #[cfg(test)]
 mod tests;
 
 use std::{
-    sync::{
-        Arc,
-        mpsc::{self, RecvTimeoutError},
-    },
+    collections::VecDeque,
+    sync::Arc,
     thread::{self, JoinHandle},
     time::Duration,
 };
 
 use rusqlite::Connection;
 
+use self::line::{Entry, Exit, Nothing, line};
 use super::{
     changes::{Changes, EVERY, Lookout},
     connect::{self, patiently},
@@ -91,18 +91,9 @@ enum Queued {
     Watched,
 }
 
-impl Queued {
-    fn operation(self) -> Option<Box<dyn Operation>> {
-        match self {
-            Self::Operation(operation) => Some(operation),
-            Self::Watched => None,
-        }
-    }
-}
-
 /// The way to the writer's queue.
 #[derive(Clone)]
-pub(crate) struct Queue(mpsc::Sender<Queued>);
+pub(crate) struct Queue(Entry<Queued>);
 
 impl Queue {
     /// Queues a write; the order of calls is the order of commits.
@@ -122,13 +113,13 @@ impl Queue {
     {
         let (answer, pending) = Pending::new();
         // If the thread is gone, dropping the answer says that the store was closed.
-        let _ = self.0.send(Queued::Operation(Box::new(Write { work, promise, outcome: None, answer })));
+        self.0.put(Queued::Operation(Box::new(Write { work, promise, outcome: None, answer })));
         pending
     }
 
     /// Says that somebody watches for other processes' commits from now on.
     pub(crate) fn watched(&self) {
-        let _ = self.0.send(Queued::Watched);
+        self.0.put(Queued::Watched);
     }
 }
 
@@ -141,12 +132,12 @@ pub(crate) struct Writer {
 impl Writer {
     /// Starts writing through a connection.
     pub(crate) fn start(connection: Connection, changes: Arc<Changes>) -> Result<Self, Error> {
-        let (queue, queued) = mpsc::channel();
+        let (entry, exit) = line();
         let thread = thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || work_off(&connection, &queued, &changes))
+            .spawn(move || work_off(&connection, exit, &changes))
             .map_err(|error| Error::Failed(format!("start the writer: {error}")))?;
-        Ok(Self { queue: Some(Queue(queue)), thread: Some(thread) })
+        Ok(Self { queue: Some(Queue(entry)), thread: Some(thread) })
     }
 
     /// The way to its queue.
@@ -164,55 +155,71 @@ impl Drop for Writer {
     }
 }
 
-/// What waits for the writer, with the one operation that was taken out too early.
-struct Waiting<'a> {
-    queued: &'a mpsc::Receiver<Queued>,
-    next: Option<Box<dyn Operation>>,
+/// What waits for the writer.
+struct Waiting {
+    exit: Exit<Queued>,
+    /// Taken out and not yet begun.
+    at_hand: VecDeque<Queued>,
     /// How many shared the last commit.
     before: usize,
 }
 
-impl Waiting<'_> {
-    /// The next operation, or news that is none. Without a limit it waits until there is one.
-    fn take(&mut self, limit: Option<Duration>) -> Result<Queued, RecvTimeoutError> {
-        match (self.next.take(), limit) {
-            (Some(next), _) => Ok(Queued::Operation(next)),
-            (None, Some(limit)) => self.queued.recv_timeout(limit),
-            (None, None) => self.queued.recv().map_err(|_| RecvTimeoutError::Disconnected),
+impl Waiting {
+    fn new(exit: Exit<Queued>) -> Self {
+        Self { exit, at_hand: VecDeque::new(), before: 0 }
+    }
+
+    /// The next operation, if one is there already.
+    fn by_now(&mut self) -> Option<Box<dyn Operation>> {
+        if self.at_hand.is_empty() {
+            self.exit.take_all(&mut self.at_hand);
         }
+        loop {
+            if let Queued::Operation(operation) = self.at_hand.pop_front()? {
+                return Some(operation);
+            }
+        }
+    }
+
+    /// The next operation. Without a limit it waits until there is one; news that is none ends it too.
+    fn next(&mut self, limit: Option<Duration>) -> Result<Box<dyn Operation>, Nothing> {
+        if self.at_hand.is_empty() {
+            self.exit.wait_for(1, limit)?;
+        }
+        self.by_now().ok_or(Nothing::Yet)
     }
 
     /// One more operation for a commit that promises this and holds so many, if it is there already
     /// or likely to come.
     fn company(&mut self, promise: Promise, held: usize) -> Option<Box<dyn Operation>> {
-        let waiting = self.next.take().or_else(|| self.queued_by_now()).or_else(|| {
+        let missing = self.before.saturating_sub(held);
+        let waiting = self.by_now().or_else(|| {
             let is_crowd = promise == Promise::Disk && self.before >= CROWD;
-            if is_crowd && held < self.before { self.queued_soon() } else { None }
+            // Half of a crowd is written while the other half is still on its way.
+            (is_crowd && missing > 0).then(|| self.next_of(missing.div_ceil(2)))?
         })?;
         if promise == Promise::Sight && waiting.promise() == Promise::Disk {
-            self.next = Some(waiting);
+            self.at_hand.push_front(Queued::Operation(waiting));
             return None;
         }
         Some(waiting)
     }
 
-    fn queued_by_now(&self) -> Option<Box<dyn Operation>> {
-        self.queued.try_iter().find_map(Queued::operation)
-    }
-
-    fn queued_soon(&self) -> Option<Box<dyn Operation>> {
-        self.queued.recv_timeout(LULL).ok().and_then(Queued::operation)
+    /// The next operation of a crowd, as soon as so many of it are there or no more seem to come.
+    fn next_of(&mut self, crowd: usize) -> Option<Box<dyn Operation>> {
+        self.exit.wait_for(crowd, Some(LULL)).ok()?;
+        self.by_now()
     }
 }
 
-fn work_off(connection: &Connection, queued: &mpsc::Receiver<Queued>, changes: &Changes) {
+fn work_off(connection: &Connection, exit: Exit<Queued>, changes: &Changes) {
     let mut lookout = Lookout::new(connection);
-    let mut waiting = Waiting { queued, next: None, before: 0 };
+    let mut waiting = Waiting::new(exit);
     loop {
-        match waiting.take(changes.is_watched().then_some(EVERY)) {
-            Ok(Queued::Operation(first)) => commit_group(connection, first, &mut waiting),
-            Ok(Queued::Watched) | Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return connect::leave(connection),
+        match waiting.next(changes.is_watched().then_some(EVERY)) {
+            Ok(first) => commit_group(connection, first, &mut waiting),
+            Err(Nothing::Yet) => {}
+            Err(Nothing::Ever) => return connect::leave(connection),
         }
         lookout.look(connection, changes);
     }
@@ -221,10 +228,10 @@ fn work_off(connection: &Connection, queued: &mpsc::Receiver<Queued>, changes: &
 /// Commits an operation and what has come with it as one. If even with savepoints that fails, the
 /// reason may be one member's alone (it needs more space than there is): then each gets its own
 /// commit and its own answer.
-fn commit_group(connection: &Connection, first: Box<dyn Operation>, waiting: &mut Waiting<'_>) {
+fn commit_group(connection: &Connection, first: Box<dyn Operation>, waiting: &mut Waiting) {
     let mut group = vec![first];
     while group.len() < TOGETHER
-        && let Some(next) = waiting.next.take().or_else(|| waiting.queued_by_now())
+        && let Some(next) = waiting.by_now()
     {
         group.push(next);
     }

@@ -48,7 +48,7 @@ async fn every_invariant_is_missed_when_it_is_broken() {
         ("I3", "DELETE FROM inbox WHERE position = 2"),
         ("I3", "UPDATE inbox SET message_id = 'msg_other' WHERE position = 1"),
         ("I3", "UPDATE session SET mail_done = 3"),
-        ("I3", "UPDATE session SET mail_posted = 3"),
+        ("I3", "UPDATE mailbox SET mail_posted = 3"),
         ("I4", "UPDATE inbox SET key = 'same'"),
         (
             "I5",
@@ -73,6 +73,21 @@ async fn every_invariant_is_missed_when_it_is_broken() {
     for (name, _) in INVARIANTS {
         assert!(table.iter().any(|(invariant, _)| invariant == name), "{name} is never broken here");
     }
+}
+
+#[tokio::test]
+async fn mail_that_a_restart_would_not_look_at_is_missed() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("rooftree.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let id = open(&store, 1).await;
+    store.post(scene::post(&id, "one", "hello")).await.unwrap();
+    assert_sound(&store).await;
+    drop(store);
+    Connection::open(&path).unwrap().execute_batch("UPDATE mailbox SET waits = 0").unwrap();
+    let report = SqliteStore::open_read_only(&path).unwrap().verify().await.unwrap();
+    let found: Vec<_> = report.violations.iter().map(|found| found.invariant.as_str()).collect();
+    assert_eq!(found, ["I3"], "{:?}", report.violations);
 }
 
 #[tokio::test]

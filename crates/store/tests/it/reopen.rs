@@ -29,6 +29,31 @@ async fn a_reopened_store_has_everything_even_what_nobody_awaited() {
 }
 
 #[tokio::test]
+async fn a_restart_looks_at_a_session_from_a_post_on_until_its_mail_is_done() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("rooftree.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let looked_at = || {
+        let connection = Connection::open(&path).unwrap();
+        let count = "SELECT count(*) FROM mailbox INDEXED BY mailbox_waits WHERE waits = 1";
+        connection.query_row(count, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let id = open(&store, 1).await;
+    assert_eq!(looked_at(), 0);
+    let claim = scene::claim(&store, &id).await;
+    conversation(&store, &claim, 1, 0).await;
+    assert_eq!(looked_at(), 1, "its owner is still there");
+    assert!(!store.release(claim).await.unwrap());
+    assert_eq!(looked_at(), 0);
+    store.post(post(&id, "next", "hello")).await.unwrap();
+    assert_eq!(looked_at(), 1);
+    let claim = scene::claim(&store, &id).await;
+    assert!(store.release(claim).await.unwrap());
+    assert_eq!(store.unfinished().await.unwrap(), [id], "nobody took it");
+    assert_sound(&store).await;
+}
+
+#[tokio::test]
 async fn a_new_database_and_its_directories_are_for_their_owner_only() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("a/b/rooftree.db");

@@ -10,7 +10,7 @@ use rooftree_protocol::{ErrorCode, Network, SandboxMode};
 
 use super::processes::Processes;
 use crate::{
-    ToolContext, ToolOutput,
+    Confining, ToolContext, ToolOutput,
     confining::Confined,
     proxy::{Proxy, Refused},
     web::guard::Guard,
@@ -70,7 +70,9 @@ pub(super) async fn start(
 
 /// The sandbox, if there is to be one. What it needs to know may have to be looked for on the disk.
 async fn confined(context: &ToolContext) -> Result<Option<Confined>, ToolOutput> {
-    let Some(confining) = context.sandbox.clone() else { return Ok(None) };
+    let is_meant = |confining: &&Confining| confining.confinement.mode != SandboxMode::Off;
+    // Another thread has to be woken for it, which takes longer than a small command.
+    let Some(confining) = context.sandbox.as_ref().filter(is_meant).cloned() else { return Ok(None) };
     let (session, cwd) = (context.session.clone(), context.cwd.clone());
     let made = tokio::task::spawn_blocking(move || confining.sandbox(&session, &cwd)).await;
     made.map_err(|error| ToolOutput::failed(ErrorCode::Internal, format!("The sandbox broke: {error}.")))

@@ -1,7 +1,5 @@
 //! Groups that are refused, a full file, promises that differ.
 
-use std::sync::mpsc;
-
 use super::*;
 
 fn note(connection: &Connection, text: &str) -> Result<usize, Error> {
@@ -24,23 +22,16 @@ fn nearly_full(directory: &tempfile::TempDir, pages: i64) -> Connection {
 
 type Answers = Vec<Pending<usize>>;
 
-fn queued(texts: Vec<String>) -> (mpsc::Receiver<Queued>, Answers) {
-    let (tx, rx) = mpsc::channel();
-    let queue = Queue(tx);
+fn queued(texts: Vec<String>) -> (Waiting, Answers) {
+    let (entry, exit) = line();
+    let queue = Queue(entry);
     let write = |text: String| queue.write(move |connection: &Connection| note(connection, &text));
-    (rx, texts.into_iter().map(write).collect())
+    (Waiting::new(exit), texts.into_iter().map(write).collect())
 }
 
-fn operation(queued: &mpsc::Receiver<Queued>) -> Box<dyn Operation> {
-    match queued.try_recv() {
-        Ok(Queued::Operation(operation)) => operation,
-        _ => unreachable!("an operation is queued and nobody watches"),
-    }
-}
-
-fn commit_all(connection: &Connection, queued: &mpsc::Receiver<Queued>) {
-    let first = operation(queued);
-    commit_group(connection, first, &mut Waiting { queued, next: None, before: 0 });
+fn commit_all(connection: &Connection, mut waiting: Waiting) {
+    let first = waiting.by_now().unwrap();
+    commit_group(connection, first, &mut waiting);
 }
 
 #[test]
@@ -49,7 +40,7 @@ fn what_does_not_fit_is_refused_alone_and_its_neighbours_are_kept() {
     let connection = nearly_full(&directory, 20);
     let texts = ["small".to_owned(), "x".repeat(1_000_000), "small too".to_owned()];
     let (waiting, answers) = queued(texts.to_vec());
-    commit_all(&connection, &waiting);
+    commit_all(&connection, waiting);
     let answers: Vec<_> = answers.into_iter().map(Pending::wait).collect();
     assert!(matches!(answers.as_slice(), [Ok(1), Err(Error::Full(_)), Ok(1)]), "{answers:?}");
     assert_eq!(count(&connection), 2);
@@ -63,7 +54,7 @@ fn a_full_file_accepts_nothing_it_cannot_keep_and_goes_on_when_there_is_room() {
     let mut accepted = 0;
     loop {
         let (waiting, answers) = queued(vec!["x".repeat(20_000); 3]);
-        commit_all(&connection, &waiting);
+        commit_all(&connection, waiting);
         let answers: Vec<_> = answers.into_iter().map(Pending::wait).collect();
         accepted += answers.iter().filter(|answer| answer.is_ok()).count();
         if let Some(error) = answers.iter().find_map(|answer| answer.as_ref().err()) {
@@ -75,7 +66,7 @@ fn a_full_file_accepts_nothing_it_cannot_keep_and_goes_on_when_there_is_room() {
     assert_eq!(usize::try_from(count(&connection)).unwrap(), accepted);
     connection.query_row("PRAGMA max_page_count = 100000", [], |_| Ok(())).unwrap();
     let (waiting, answers) = queued(vec!["x".repeat(20_000)]);
-    commit_all(&connection, &waiting);
+    commit_all(&connection, waiting);
     assert!(answers.into_iter().all(|answer| answer.wait().is_ok()));
 }
 
@@ -83,8 +74,8 @@ fn a_full_file_accepts_nothing_it_cannot_keep_and_goes_on_when_there_is_room() {
 fn nobody_is_answered_before_the_commit() {
     let directory = tempfile::TempDir::new().unwrap();
     let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
-    let (waiting, mut answers) = queued(vec!["one".to_owned()]);
-    let mut group = vec![operation(&waiting)];
+    let (mut waiting, mut answers) = queued(vec!["one".to_owned()]);
+    let mut group = vec![waiting.by_now().unwrap()];
     let asked = &mut answers[0];
     connection.execute_batch("BEGIN IMMEDIATE").unwrap();
     together(&connection, &mut group, |_| None).unwrap();
@@ -94,13 +85,14 @@ fn nobody_is_answered_before_the_commit() {
     group.into_iter().for_each(|operation| operation.answer(Ok(())));
     assert!(answers.remove(0).wait().is_ok());
 }
+
 #[test]
 fn what_promises_more_does_not_join_a_commit_that_promises_less() {
-    let (tx, queued) = mpsc::channel();
-    let queue = Queue(tx);
+    let (entry, exit) = line();
+    let queue = Queue(entry);
     let write = |promise| queue.write_for(promise, |connection: &Connection| note(connection, "x")).later();
     [Promise::Sight, Promise::Disk, Promise::Sight].into_iter().for_each(write);
-    let mut waiting = Waiting { queued: &queued, next: None, before: 0 };
+    let mut waiting = Waiting::new(exit);
     let promise = |operation: Option<Box<dyn Operation>>| operation.map(|operation| operation.promise());
     assert_eq!(promise(waiting.company(Promise::Sight, 1)), Some(Promise::Sight));
     assert_eq!(promise(waiting.company(Promise::Sight, 1)), None);
