@@ -60,7 +60,14 @@ use self::{
     journal::{Commit, Journal},
     window::Window,
 };
-use crate::{Error, Surroundings, checks::Check, inbox::AtHand, kit::{Kit, Prompt}, signals::Signals, world::World};
+use crate::{
+    Error, Surroundings,
+    checks::Check,
+    inbox::AtHand,
+    kit::{Kit, Prompt},
+    signals::Signals,
+    world::World,
+};
 
 struct Agent {
     world: Arc<World>,

@@ -3,7 +3,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 
 use tokio::sync::oneshot;
@@ -12,7 +12,11 @@ use crate::Error;
 
 /// Resolves when the store has done it. Dropping it does not take the work back.
 #[must_use = "a write is queued already; await it where a promise is made, or call `later`"]
-pub struct Pending<T>(oneshot::Receiver<Result<T, Error>>);
+pub struct Pending<T> {
+    answer: oneshot::Receiver<Result<T, Error>>,
+    /// Whom to wake for it as soon as somebody waits, or nobody will.
+    idle: Option<Waker>,
+}
 
 /// Where a store puts the answer.
 pub type Answer<T> = oneshot::Sender<Result<T, Error>>;
@@ -20,8 +24,16 @@ pub type Answer<T> = oneshot::Sender<Result<T, Error>>;
 impl<T> Pending<T> {
     /// An answer to come, and where to put it.
     pub fn new() -> (Answer<T>, Self) {
-        let (tx, rx) = oneshot::channel();
-        (tx, Self(rx))
+        let (tx, answer) = oneshot::channel();
+        (tx, Self { answer, idle: None })
+    }
+
+    /// The same for work that may wait a little for more of its kind: whoever is to do it is woken when this is
+    /// first waited for, or dropped.
+    pub fn in_company(idle: Waker) -> (Answer<T>, Self) {
+        let (tx, mut pending) = Self::new();
+        pending.idle = Some(idle);
+        (tx, pending)
     }
 
     /// An answer that is known already.
@@ -33,19 +45,34 @@ impl<T> Pending<T> {
     }
 
     /// Blocks the thread until the answer is there; only for threads of a store's own.
-    pub(crate) fn wait(self) -> Result<T, Error> {
-        self.0.blocking_recv().unwrap_or_else(|_| Err(closed()))
+    pub(crate) fn wait(mut self) -> Result<T, Error> {
+        self.begin();
+        let (_, nothing) = oneshot::channel();
+        std::mem::replace(&mut self.answer, nothing).blocking_recv().unwrap_or_else(|_| Err(closed()))
     }
 
     /// Says on purpose that nobody waits for this one.
     pub fn later(self) {}
+
+    fn begin(&mut self) {
+        if let Some(idle) = self.idle.take() {
+            idle.wake();
+        }
+    }
+}
+
+impl<T> Drop for Pending<T> {
+    fn drop(&mut self) {
+        self.begin();
+    }
 }
 
 impl<T> Future for Pending<T> {
     type Output = Result<T, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(cx).map(|answer| answer.unwrap_or_else(|_| Err(closed())))
+        self.begin();
+        Pin::new(&mut self.answer).poll(cx).map(|answer| answer.unwrap_or_else(|_| Err(closed())))
     }
 }
 

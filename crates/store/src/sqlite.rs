@@ -95,10 +95,7 @@ impl SqliteStore {
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
     {
-        match self.queue() {
-            Some(queue) => queue.write_for(promise, work),
-            None => Pending::ready(Err(Error::Failed("the database was opened read-only".into()))),
-        }
+        self.queue().map_or_else(read_only, |queue| queue.write_for(promise, work))
     }
 
     fn post_to(&self, reach: Reach, post: Post) -> Pending<Posted> {
@@ -111,7 +108,11 @@ impl SqliteStore {
     fn append_sealed(&self, claim: &Claim, sealed: Result<Sealed, Error>) -> Pending<()> {
         let proof = Proof::from(claim);
         match sealed {
-            Ok(sealed) => self.write(move |connection| append::append(connection, &proof, &sealed)),
+            Ok(sealed) => {
+                let work = move |connection: &Connection| append::append(connection, &proof, &sealed);
+                // An agent seldom waits for one alone: a reply and the calls it asks for are one commit.
+                self.queue().map_or_else(read_only, |queue| queue.write_in_company(work))
+            }
             Err(error) => Pending::ready(Err(error)),
         }
     }
@@ -123,6 +124,10 @@ impl SqliteStore {
     {
         self.readers.read(work)
     }
+}
+
+fn read_only<T>() -> Pending<T> {
+    Pending::ready(Err(Error::Failed("the database was opened read-only".into())))
 }
 
 impl Store for SqliteStore {

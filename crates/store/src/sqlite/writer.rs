@@ -117,6 +117,18 @@ impl Queue {
         pending
     }
 
+    /// Queues a write that goes with the next one, or by itself as soon as its answer is waited for.
+    pub(crate) fn write_in_company<T, F>(&self, work: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
+    {
+        let (answer, pending) = Pending::in_company(self.0.waker());
+        let promise = Promise::Disk;
+        self.0.lay(Queued::Operation(Box::new(Write { work, promise, outcome: None, answer })));
+        pending
+    }
+
     /// Says that somebody watches for other processes' commits from now on.
     pub(crate) fn watched(&self) {
         self.0.put(Queued::Watched);

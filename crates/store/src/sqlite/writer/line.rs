@@ -7,6 +7,7 @@ use std::{
     collections::VecDeque,
     mem,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    task::{Wake, Waker},
     time::Duration,
 };
 
@@ -55,6 +56,25 @@ pub(super) fn line<T>() -> (Entry<T>, Exit<T>) {
 }
 
 impl<T> Line<T> {
+    /// Adds something, if it is something, and wakes the exit if enough is there.
+    fn add(&self, item: Option<T>) {
+        let mut state = self.state();
+        if !state.has_exit {
+            // What is dropped may want to know nothing of this lock.
+            drop(state);
+            return drop(item);
+        }
+        state.waiting.extend(item);
+        let is_enough = state.worth.is_some_and(|worth| state.waiting.len() >= worth);
+        if is_enough {
+            state.worth = None;
+        }
+        drop(state);
+        if is_enough {
+            self.wake.notify_one();
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,22 +83,31 @@ impl<T> Line<T> {
 impl<T> Entry<T> {
     /// Puts something at the end of the line.
     pub(super) fn put(&self, item: T) {
-        let line = &self.0.0;
-        let mut state = line.state();
-        if !state.has_exit {
-            // What is dropped may want to know nothing of this lock.
+        self.0.0.add(Some(item));
+    }
+
+    /// The same without waking anybody for it: it goes with what is put in next, unless [`Entry::waker`] is used.
+    pub(super) fn lay(&self, item: T) {
+        let mut state = self.0.0.state();
+        if state.has_exit {
+            state.waiting.push_back(item);
+        } else {
             drop(state);
-            return drop(item);
+            drop(item);
         }
-        state.waiting.push_back(item);
-        let is_enough = state.worth.is_some_and(|worth| state.waiting.len() >= worth);
-        if is_enough {
-            state.worth = None;
-        }
-        drop(state);
-        if is_enough {
-            line.wake.notify_one();
-        }
+    }
+}
+
+impl<T: Send + 'static> Entry<T> {
+    /// Wakes whoever takes out, if something waits. It is no entry: nobody counts on whoever has it.
+    pub(super) fn waker(&self) -> Waker {
+        Arc::clone(&self.0.0).into()
+    }
+}
+
+impl<T: Send + 'static> Wake for Line<T> {
+    fn wake(self: Arc<Self>) {
+        self.add(None);
     }
 }
 
@@ -176,6 +205,35 @@ mod tests {
         exit.take_all(&mut taken);
         assert_eq!(taken, [0, 1]);
         assert_eq!(exit.wait_for(1, None), Err(Nothing::Ever));
+    }
+
+    #[test]
+    fn what_is_laid_down_waits_for_the_next_one_or_for_a_call() {
+        let (entry, exit) = line();
+        let taker = thread::spawn(move || {
+            let mut taken = VecDeque::new();
+            let mut sizes = Vec::new();
+            while exit.wait_for(1, None) != Err(Nothing::Ever) {
+                exit.take_all(&mut taken);
+                sizes.push(mem::take(&mut taken).len());
+            }
+            sizes
+        });
+        while entry.0.0.state().worth.is_none() {
+            thread::yield_now();
+        }
+        entry.lay(1);
+        entry.lay(2);
+        assert!(entry.0.0.state().worth.is_some(), "nobody is woken for these");
+        entry.waker().wake();
+        while entry.0.0.state().worth.is_none() {
+            thread::yield_now();
+        }
+        entry.waker().wake();
+        entry.lay(3);
+        entry.put(4);
+        drop(entry);
+        assert_eq!(taker.join().unwrap(), [2, 2]);
     }
 
     #[test]
