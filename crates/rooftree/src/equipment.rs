@@ -14,7 +14,7 @@ use rooftree_runtime::{
     remember,
 };
 use rooftree_tools::{
-    Processes, Rule, SemanticSearch, Service, Tool, Toolset, Web, builtin_with, toolset::Found,
+    HAS_MCP, Processes, Rule, SemanticSearch, Service, Tool, Toolset, Web, builtin_with, toolset::Found,
 };
 
 use crate::{
@@ -104,6 +104,9 @@ impl Needed<'_> {
 
     fn check_one(&self, definition: &AgentDefinition, definitions: &Definitions) -> Result<()> {
         let agent = &definition.name;
+        if !definition.mcp_servers.is_empty() {
+            has_mcp(&format!("agent `{agent}` brings servers of tools"))?;
+        }
         let (_, unknown) = self.surroundings.checking(definition, definitions);
         if let Some(missing) = unknown.iter().find(|name| !self.checkers.contains_key(*name)) {
             let message = format!("agent `{agent}` names the verifier `{missing}`, which there is not");
@@ -117,6 +120,16 @@ impl Needed<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether servers of tools can be used, for somebody who wants to.
+pub(crate) fn has_mcp(wish: &str) -> Result<()> {
+    if HAS_MCP {
+        return Ok(());
+    }
+    let problem =
+        Problem::new(ErrorCode::InvalidConfig, format!("{wish}, and this program was built without MCP"));
+    Err(problem.fix("build it with the feature `mcp` of rooftree").into())
 }
 
 /// Rules as they are written, understood.

@@ -113,6 +113,9 @@ impl Setup {
     /// Puts everything together and opens the doors.
     pub(crate) fn raise(mut self) -> Result<Raised> {
         let cwd = self.directory()?;
+        if let Some(name) = self.servers.keys().next() {
+            equipment::has_mcp(&format!("server `{name}` is to be used"))?;
+        }
         self.limits.check()?;
         let secrets = Arc::new(equipment::known_secrets(&self.added.endpoints));
         let inheritance = equipment::inheritance(std::mem::take(&mut self.inheritance), &secrets);
