@@ -44,6 +44,7 @@ mod web_fetch;
 mod web_search;
 // Tests know what stands there without the feature, so that it is not forgotten.
 #[cfg(all(test, feature = "mcp"))]
+#[allow(clippy::duplicate_mod, dead_code, unused_imports, reason = "only its tests are wanted here")]
 mod without_mcp;
 mod write;
 

@@ -23,7 +23,7 @@ async fn story() -> Vec<Event> {
 
 /// What a test that fails says.
 fn said(test: impl FnOnce()) -> String {
-    let panicked = catch_unwind(AssertUnwindSafe(test)).expect_err("it did not fail");
+    let panicked = catch_unwind(AssertUnwindSafe(test)).unwrap_err();
     panicked.downcast_ref::<String>().unwrap().clone()
 }
 
