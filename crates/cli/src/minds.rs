@@ -5,12 +5,14 @@ use std::{collections::BTreeMap, fs, io::ErrorKind, path::PathBuf, sync::Arc};
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
 use rooftree_providers::{
     Catalog,
-    cassette::{Names, Player, Recorder},
+    cassette::Names,
     catalog::{Known, Opener, Resolved},
     external::{self, PROGRAMS},
     external_agent, scripted,
 };
 use rooftree_runtime::{Clock, SystemClock};
+
+pub use rooftree_providers::cassette::Tape;
 
 use crate::{
     credentials::Credentials,
@@ -31,18 +33,6 @@ pub struct Minds {
     pub external: BTreeMap<String, external_agent::Options>,
     aliases: BTreeMap<String, String>,
     cwd: PathBuf,
-}
-
-/// What happens to the traffic with models.
-#[derive(Clone, Default)]
-pub enum Tape {
-    /// Nothing.
-    #[default]
-    Off,
-    /// It is written down.
-    Recording(Recorder),
-    /// It comes from a recording.
-    Playing(Player),
 }
 
 impl Minds {
@@ -105,24 +95,6 @@ impl Minds {
             model.model = path.canonicalize().unwrap_or(path).to_string_lossy().into_owned();
         }
         model
-    }
-}
-
-impl Tape {
-    fn wound(&self, openers: Vec<(String, Opener)>) -> Vec<(String, Opener)> {
-        match self {
-            Self::Off => openers,
-            Self::Recording(recorder) => {
-                openers.into_iter().map(|(name, opener)| (name, recorder.opener(opener))).collect()
-            }
-            Self::Playing(player) => {
-                let recorded = player.models();
-                let recorded = recorded.iter().filter_map(|model| model.parse::<ModelChoice>().ok());
-                let names =
-                    openers.into_iter().map(|(name, _)| name).chain(recorded.map(|model| model.provider));
-                names.map(|name| (name, player.opener())).collect()
-            }
-        }
     }
 }
 

@@ -12,7 +12,9 @@ mod names;
 mod question;
 mod record;
 mod replay;
+mod tape;
 
 pub use names::Names;
 pub use record::{Recorder, Recording};
 pub use replay::{Player, Replaying};
+pub use tape::Tape;

@@ -3,7 +3,7 @@
 use rooftree_protocol::{
     AgentDefinition, ErrorCode, McpServer, Memory, Network, PermissionMode, SandboxMode, Scope,
 };
-use rooftree_tools::Toolset;
+use rooftree_tools::{HAS_WEB, Toolset};
 
 use crate::{
     error::{Error, Result},
@@ -174,6 +174,14 @@ fn check_name(name: &str) -> Result<()> {
     Err(Error::new(ErrorCode::InvalidConfig, message))
 }
 
+/// What to do about a tool there is not.
+fn how_to_have(name: &str, tools: &Toolset) -> String {
+    if name == "WebFetch" && !HAS_WEB {
+        return "this program was built without reading web pages: build it with the feature `web` of rooftree".into();
+    }
+    format!("tools there are: {}", tools.names().join(", "))
+}
+
 /// A tool that is misspelt would silently be one tool less.
 fn check_tools(definition: &AgentDefinition, tools: &Toolset) -> Result<()> {
     let named = definition.tools.allow.iter().flatten().chain(&definition.tools.deny);
@@ -183,7 +191,7 @@ fn check_tools(definition: &AgentDefinition, tools: &Toolset) -> Result<()> {
                 ErrorCode::InvalidConfig,
                 format!("agent `{}` names the tool `{name}`, which there is not", definition.name),
             );
-            return Err(problem.fix(format!("tools there are: {}", tools.names().join(", "))).into());
+            return Err(problem.fix(how_to_have(name, tools)).into());
         }
     }
     Ok(())

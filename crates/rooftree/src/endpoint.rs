@@ -99,6 +99,11 @@ impl Endpoint {
         Self { key: Secret::fixed(key), looked_at: &[], ..self }
     }
 
+    /// Its key, if it was given here or is in a variable.
+    pub(crate) fn secret(&self) -> Option<String> {
+        self.key.reveal()
+    }
+
     /// How the catalog opens its models. Connections are set up when the first one is opened.
     pub(crate) fn opener(self, provider: &str, connections: Connections, known: Arc<Known>) -> Opener {
         let provider = provider.to_owned();

@@ -1,23 +1,40 @@
 //! What agents work with besides models: tools, verifiers, rules, and what their programs may inherit.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rooftree_process::Inheritance;
 use rooftree_protocol::{AgentDefinition, ErrorCode, Memory, Problem, Verifier};
+use rooftree_providers::cassette::Names;
 use rooftree_runtime::{
     Definitions, Secrets, Surroundings, checks::Checker, definitions::verifiers_in, delegation, people_tools,
     remember,
 };
 use rooftree_tools::{
-    Processes, Rule, SemanticSearch, Service, Tool, Toolset, Web, builtin_with, toolset::Found,
+    HAS_MCP, Processes, Rule, SemanticSearch, Service, Tool, Toolset, Web, builtin_with, toolset::Found,
 };
 
-use crate::error::{Error, Result};
+use crate::{
+    endpoint::Endpoint,
+    error::{Error, Result},
+};
 
-/// The library has no settings: what it knows is in variables named like secrets.
-pub(crate) fn known_secrets() -> Secrets {
+/// The library has no settings: what it knows is in variables named like secrets, or was given as a key.
+pub(crate) fn known_secrets(endpoints: &BTreeMap<String, Endpoint>) -> Secrets {
     let named = Secrets::in_variables(variables()).into_iter();
-    Secrets::knowing(named.map(|(name, value)| (format!("value of {name}"), value)))
+    let named = named.map(|(name, value)| (format!("value of {name}"), value));
+    let keys = endpoints.iter().filter_map(|(name, given)| Some((format!("key of {name}"), given.secret()?)));
+    Secrets::knowing(named.chain(keys))
+}
+
+/// What a recording writes by name, and what it must not write at all.
+pub(crate) fn names(cwd: &Path, secrets: &Arc<Secrets>) -> Names {
+    let secrets = secrets.clone();
+    let names = Names::default().naming("cwd", cwd.to_string_lossy());
+    names.cleaned_by(Arc::new(move |text| secrets.clean(text)))
 }
 
 /// What programs started for agents find of our own variables: nothing that is a secret by its name, and nothing
@@ -87,6 +104,9 @@ impl Needed<'_> {
 
     fn check_one(&self, definition: &AgentDefinition, definitions: &Definitions) -> Result<()> {
         let agent = &definition.name;
+        if !definition.mcp_servers.is_empty() {
+            has_mcp(&format!("agent `{agent}` brings servers of tools"))?;
+        }
         let (_, unknown) = self.surroundings.checking(definition, definitions);
         if let Some(missing) = unknown.iter().find(|name| !self.checkers.contains_key(*name)) {
             let message = format!("agent `{agent}` names the verifier `{missing}`, which there is not");
@@ -100,6 +120,16 @@ impl Needed<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether servers of tools can be used, for somebody who wants to.
+pub(crate) fn has_mcp(wish: &str) -> Result<()> {
+    if HAS_MCP {
+        return Ok(());
+    }
+    let problem =
+        Problem::new(ErrorCode::InvalidConfig, format!("{wish}, and this program was built without MCP"));
+    Err(problem.fix("build it with the feature `mcp` of rooftree").into())
 }
 
 /// Rules as they are written, understood.

@@ -10,7 +10,7 @@ use std::{
 };
 
 use futures::{
-    Stream, StreamExt,
+    Stream, StreamExt, TryStreamExt,
     stream::{self, BoxStream, Fuse, SelectAll},
 };
 use rooftree_protocol::{ErrorCode, Event, EventBody, SessionId};
@@ -97,26 +97,32 @@ impl Watch {
 
     /// Shows what a session's journal holds and was not shown.
     async fn catch_up(&mut self, session: &SessionId) -> Result<()> {
-        let mut after = self.tree.shown(session);
-        loop {
-            let page = self.handle.store().events(session, after, PAGE).await?;
-            let is_last = page.len() < PAGE;
-            after = page.last().and_then(|event| event.id).unwrap_or(after);
-            for event in page {
-                if self.tree.look(&event).is_ours {
-                    self.show(Arc::new(event));
-                }
-            }
-            if is_last {
-                return Ok(());
+        for event in kept(&self.handle, session, self.tree.shown(session)).await? {
+            if self.tree.look(&event).is_ours {
+                self.show(Arc::new(event));
             }
         }
+        Ok(())
     }
 
     fn also(&mut self, session: SessionId, after: u64) {
         if self.watched.insert(session.clone()) {
             let subscription = self.handle.subscribe(Filter { session, after });
             self.streams.push(told(subscription).boxed());
+        }
+    }
+}
+
+/// What a session's journal holds after a number.
+pub(crate) async fn kept(handle: &Handle, session: &SessionId, mut after: u64) -> Result<Vec<Event>> {
+    let mut all = Vec::new();
+    loop {
+        let page = handle.store().events(session, after, PAGE).await?;
+        let is_last = page.len() < PAGE;
+        after = page.last().and_then(|event| event.id).unwrap_or(after);
+        all.extend(page);
+        if is_last {
+            return Ok(all);
         }
     }
 }
@@ -192,6 +198,11 @@ impl Events {
             shown(&piece)?;
         }
         self.outcome().await
+    }
+
+    /// All of them, once the last one has come.
+    pub async fn all(self) -> Result<Vec<Event>> {
+        self.try_collect().await
     }
 
     /// Reads on to the end and says how it ended. Not being completed is no error here.

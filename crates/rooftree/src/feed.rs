@@ -6,7 +6,11 @@ use futures::{Stream, StreamExt, stream};
 use rooftree_protocol::{Event, SessionId};
 use rooftree_runtime::Filter;
 
-use crate::{error::Result, events::told, roof::Shared};
+use crate::{
+    error::Result,
+    events::{kept, told},
+    roof::Shared,
+};
 
 /// What to watch. Made by [`Runtime::events`](crate::Runtime::events).
 #[must_use = "subscribe() begins to watch"]
@@ -44,6 +48,11 @@ impl SessionFeed {
     pub fn since(mut self, id: u64) -> Self {
         self.after = id;
         self
+    }
+
+    /// What the journal holds now.
+    pub async fn kept(self) -> Result<Vec<Event>> {
+        kept(self.roof.handle(), &self.session, self.after).await
     }
 
     /// Begins to watch. Ends only with an error, or by being dropped.

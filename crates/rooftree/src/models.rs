@@ -14,6 +14,7 @@ use rooftree_process::{Environment, Inheritance};
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
 use rooftree_providers::{
     Catalog, Model, Provider,
+    cassette::Tape,
     catalog::{Known, Opener, Tier},
     compatible::Site,
     external::{self, PROGRAMS, Program},
@@ -42,12 +43,16 @@ pub(crate) struct Around<'a> {
     pub(crate) clock: &'a Arc<dyn Clock>,
     /// What programs that answer as models may inherit.
     pub(crate) inheritance: &'a Arc<Inheritance>,
+    /// Whether what they say is recorded, or comes from a recording.
+    pub(crate) tape: Tape,
 }
 
 /// All models, with the names people use for them.
 pub(crate) struct Models {
     pub(crate) catalog: Catalog,
     first: Option<String>,
+    /// Those of the recording that is played.
+    recorded: Vec<String>,
 }
 
 impl Models {
@@ -55,14 +60,14 @@ impl Models {
         let (connections, known) = (Connections::default(), Arc::new(Known::built_in()));
         let waiting = around.clock.clone();
         let sleeper: scripted::Sleeper = Arc::new(move |pause| waiting.sleep(pause));
-        let mut catalog = Catalog::default().with("scripted", scripted::opener(around.cwd, sleeper));
+        let mut openers = vec![("scripted".to_owned(), scripted::opener(around.cwd, sleeper))];
         for vendor in vendors::all() {
             let opener = Endpoint::of(&vendor).opener(vendor.name, connections.clone(), known.clone());
-            catalog = catalog.with(vendor.name, opener);
+            openers.push((vendor.name.to_owned(), opener));
         }
         for other in PROGRAMS {
             let executable = added.programs.remove(other.name);
-            catalog = catalog.with(other.name, program(other, executable, around.inheritance));
+            openers.push((other.name.to_owned(), program(other, executable, around.inheritance)));
         }
         if let Some(unknown) = added.programs.keys().next() {
             let known = PROGRAMS.map(|program| program.name).join(", ");
@@ -71,14 +76,16 @@ impl Models {
         }
         for (name, endpoint) in added.endpoints {
             let opener = endpoint.opener(&name, connections.clone(), known.clone());
-            catalog = catalog.with(name, opener);
+            openers.push((name, opener));
         }
         let first = added.providers.first().map(|(name, _)| name.clone());
         for (name, provider) in added.providers {
             let opener: Opener = Arc::new(move |choice| Ok(Model::new(choice, provider.clone())));
-            catalog = catalog.with(name, opener);
+            openers.push((name, opener));
         }
-        Ok(Self { catalog: catalog.knowing(known), first })
+        let openers = around.tape.wound(openers).into_iter();
+        let catalog = openers.fold(Catalog::default(), |catalog, (name, opener)| catalog.with(name, opener));
+        Ok(Self { catalog: catalog.knowing(known), first, recorded: around.tape.models() })
     }
 
     /// Which model a name means.
@@ -92,7 +99,9 @@ impl Models {
         match tier {
             None => Ok(self.catalog.resolve(name)?.choice),
             Some(tier) => {
-                let found = with_keys().find_map(|provider| self.catalog.known().of_tier(provider, tier));
+                let of_tier = |provider: &str| self.catalog.known().of_tier(provider, tier);
+                let mut recorded = self.recorded.iter().filter_map(|name| Some(name.split_once('/')?.0));
+                let found = recorded.find_map(of_tier).or_else(|| with_keys().find_map(of_tier));
                 found.ok_or_else(no_key)?.id.parse()
             }
         }
@@ -107,13 +116,15 @@ impl Models {
         })
     }
 
-    /// The model that answers if nobody names one: that of the program's own provider, else what
-    /// `ROOFTREE_MODEL` says, else that of the first vendor with a key.
+    /// The model that answers if nobody names one: that of the program's own provider, else the first of the
+    /// recording, else what `ROOFTREE_MODEL` says, else that of the first vendor with a key.
     pub(crate) fn default(&self) -> Result<ModelChoice, Problem> {
-        match (&self.first, variable(&["ROOFTREE_MODEL"])) {
-            (Some(name), _) => format!("{name}/default").parse(),
-            (None, Some((_, name))) => self.resolve(&name),
-            (None, None) => self.resolve("standard"),
+        if let Some(name) = &self.first {
+            return format!("{name}/default").parse();
+        }
+        match self.recorded.first().cloned().or_else(|| Some(variable(&["ROOFTREE_MODEL"])?.1)) {
+            Some(name) => self.resolve(&name),
+            None => self.resolve("standard"),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Where everything is kept: nowhere for long, in a file, or in a store somebody else has opened.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rooftree_protocol::{Confinement, ErrorCode, Problem};
 use rooftree_runtime::{exposure, workspace};
@@ -14,25 +17,37 @@ use crate::error::{Error, Result};
 const COPY_BYTES: u64 = 500 * 1024 * 1024;
 const COPY_FILES: u64 = 20_000;
 
+/// Where a [`Runtime`](crate::Runtime) keeps everything: the path of a SQLite file, which is made if it is not
+/// there, or a store that is open.
+pub struct Storage(pub(crate) Place);
+
 /// Where everything is kept.
 pub(crate) enum Place {
     /// Nowhere for long: in a directory that goes when the work is done.
     Temporary,
     /// In this file.
     File(PathBuf),
-    /// In a store somebody else has opened.
-    Given(Arc<dyn Store>),
+    /// In a store somebody else has opened, and its file if it has one.
+    Given(Arc<dyn Store>, Option<PathBuf>),
 }
 
 impl Place {
+    /// The file it is, if it is one, wherever the process is later.
+    fn file(&self) -> Option<PathBuf> {
+        match self {
+            Self::File(file) | Self::Given(_, Some(file)) => {
+                Some(std::path::absolute(file).unwrap_or_else(|_| file.clone()))
+            }
+            Self::Temporary | Self::Given(_, None) => None,
+        }
+    }
+
     /// Where working copies of children are. Beside a file; never in a directory that goes when the
     /// work is done, because a copy may hold work nobody has taken over.
     pub(crate) fn workspaces(&self) -> workspace::Place {
-        let directory = match self {
-            Self::File(file) => {
-                std::path::absolute(file).unwrap_or_else(|_| file.clone()).with_file_name("workspaces")
-            }
-            Self::Temporary | Self::Given(_) => std::env::temp_dir().join("rooftree-workspaces"),
+        let directory = match self.file() {
+            Some(file) => file.with_file_name("workspaces"),
+            None => std::env::temp_dir().join("rooftree-workspaces"),
         };
         workspace::Place { directory, copy_limit_bytes: COPY_BYTES, copy_limit_files: COPY_FILES }
     }
@@ -40,15 +55,13 @@ impl Place {
     /// Where commands of agents find their way back: beside a file. The program that goes it is the
     /// `rooftree` of the PATH, for this one may be any program.
     pub(crate) fn calls(&self) -> Option<exposure::Place> {
-        let Self::File(file) = self else { return None };
-        let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
-        Some(exposure::Place { directory: file.with_file_name("calls"), program: None })
+        let directory = self.file()?.with_file_name("calls");
+        Some(exposure::Place { directory, program: None })
     }
 
     /// No command sees the database, and each session has its own `/tmp` beside it.
     pub(crate) fn confining(&self, confinement: Confinement) -> Confining {
-        let Self::File(file) = self else { return Confining { confinement, ..Confining::default() } };
-        let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+        let Some(file) = self.file() else { return Confining { confinement, ..Confining::default() } };
         let beside = |ending: &str| {
             let mut name = file.clone().into_os_string();
             name.push(ending);
@@ -61,7 +74,7 @@ impl Place {
 
     pub(crate) fn open(self) -> Result<(Arc<dyn Store>, Option<TempDir>)> {
         match self {
-            Self::Given(store) => Ok((store, None)),
+            Self::Given(store, _) => Ok((store, None)),
             Self::File(path) => Ok((Arc::new(SqliteStore::open(path)?), None)),
             Self::Temporary => {
                 let place = TempDir::with_prefix("rooftree-").map_err(|error| {
@@ -73,5 +86,54 @@ impl Place {
                 Ok((Arc::new(store), Some(place)))
             }
         }
+    }
+}
+
+impl From<SqliteStore> for Storage {
+    fn from(store: SqliteStore) -> Self {
+        let file = store.path().to_owned();
+        Self(Place::Given(Arc::new(store), Some(file)))
+    }
+}
+
+impl From<Arc<dyn Store>> for Storage {
+    fn from(store: Arc<dyn Store>) -> Self {
+        Self(Place::Given(store, None))
+    }
+}
+
+impl<S: Store + 'static> From<Arc<S>> for Storage {
+    fn from(store: Arc<S>) -> Self {
+        Self(Place::Given(store, None))
+    }
+}
+
+impl From<&Path> for Storage {
+    fn from(file: &Path) -> Self {
+        Self(Place::File(file.to_owned()))
+    }
+}
+
+impl From<PathBuf> for Storage {
+    fn from(file: PathBuf) -> Self {
+        Self(Place::File(file))
+    }
+}
+
+impl From<&PathBuf> for Storage {
+    fn from(file: &PathBuf) -> Self {
+        file.as_path().into()
+    }
+}
+
+impl From<&str> for Storage {
+    fn from(file: &str) -> Self {
+        Path::new(file).into()
+    }
+}
+
+impl From<String> for Storage {
+    fn from(file: String) -> Self {
+        PathBuf::from(file).into()
     }
 }

@@ -67,6 +67,11 @@ impl Run {
         self.events.print().await
     }
 
+    /// All events, once the last one has come.
+    pub async fn all(self) -> Result<Vec<Event>> {
+        self.events.all().await
+    }
+
     /// Waits for the end and says how it ended. Not being completed is no error here.
     pub async fn outcome(self) -> Result<Outcome> {
         self.events.outcome().await

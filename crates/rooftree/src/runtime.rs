@@ -1,16 +1,15 @@
 //! Agents that live as long as the program: sessions that are found again, in a store that stays.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use rooftree_protocol::PermissionId;
 use rooftree_runtime::Asking;
-use rooftree_store::Store;
 
 use crate::{
     error::Result,
     feed::Feed,
     permission::Decision,
-    place::Place,
+    place::Storage,
     session::{House, Sessions},
     setting::settings,
     setup::Setup,
@@ -76,16 +75,11 @@ pub struct Builder {
 settings!(Builder);
 
 impl Builder {
-    /// Keeps everything in this SQLite file, which is made if it is not there. Without it
-    /// everything is gone when the runtime stops.
-    pub fn store(mut self, file: impl Into<PathBuf>) -> Self {
-        self.setup.store = Place::File(file.into());
-        self
-    }
-
-    /// Keeps everything in a store of one's own.
-    pub fn store_in(mut self, store: Arc<dyn Store>) -> Self {
-        self.setup.store = Place::Given(store);
+    /// Keeps everything in a SQLite file, which is made if it is not there, or in a store that is open: a path, a
+    /// [`SqliteStore`](crate::SqliteStore), or an `Arc<dyn Store>`. Without it everything is gone when the
+    /// runtime stops.
+    pub fn store(mut self, store: impl Into<Storage>) -> Self {
+        self.setup.store = store.into().0;
         self
     }
 

@@ -109,28 +109,30 @@ macro_rules! settings {
                 self
             }
 
-            /// Model replies per run of the main agent, at most.
-            pub fn max_turns(mut self, turns: u32) -> Self {
-                self.setup.max_turns = Some(turns);
+            /// Bounds for all agents, whatever their definitions say. What these leave open stays as it was.
+            pub fn limits(mut self, limits: $crate::Limits) -> Self {
+                self.setup.limits = ::std::mem::take(&mut self.setup.limits).overlaid(limits);
                 self
+            }
+
+            /// Model replies per run of the main agent, at most.
+            pub fn max_turns(self, turns: u32) -> Self {
+                self.limits($crate::Limits::default().max_turns(turns))
             }
 
             /// US dollars per run, at most, as far as prices are known.
-            pub fn max_cost(mut self, dollars: f64) -> Self {
-                self.setup.max_cost = Some(dollars);
-                self
+            pub fn max_cost(self, dollars: f64) -> Self {
+                self.limits($crate::Limits::default().max_cost(dollars))
             }
 
             /// How long a run may take, waiting for people not counted.
-            pub fn timeout(mut self, limit: ::std::time::Duration) -> Self {
-                self.setup.timeout = Some(limit);
-                self
+            pub fn timeout(self, limit: ::std::time::Duration) -> Self {
+                self.limits($crate::Limits::default().timeout(limit))
             }
 
             /// How deep delegation goes. With one, which is usual, sub-agents cannot delegate.
-            pub fn max_depth(mut self, depth: u32) -> Self {
-                self.setup.max_depth = Some(depth);
-                self
+            pub fn max_depth(self, depth: u32) -> Self {
+                self.limits($crate::Limits::default().max_depth(depth))
             }
 
             /// How much may happen without asking. Usually nothing that changes something.
@@ -208,10 +210,33 @@ macro_rules! settings {
                 self
             }
 
+            /// Somebody who is asked and told what a [`Hook`](crate::Hook) can be.
+            pub fn hook(self, hook: impl $crate::Hook) -> Self {
+                let hook = ::std::sync::Arc::new(hook);
+                let (before, after) = (hook.clone(), hook.clone());
+                let (started, stopped) = (hook.clone(), hook);
+                self.before_tool(move |about| {
+                    let hook = before.clone();
+                    async move { hook.before_tool(about).await }
+                })
+                .after_tool(move |news| {
+                    let hook = after.clone();
+                    async move { hook.after_tool(news).await }
+                })
+                .on_subagent_start(move |news| {
+                    let hook = started.clone();
+                    async move { hook.subagent_started(news).await }
+                })
+                .on_subagent_stop(move |news| {
+                    let hook = stopped.clone();
+                    async move { hook.subagent_stopped(news).await }
+                })
+            }
+
             /// Is asked at one point of the life of every agent: before a prompt is worked on, after
             /// a tool was used, when a run wants to end, and so on. At the points where something
             /// waits to pass, no answer within a minute, or a crash, refuses.
-            pub fn hook<F, Answering>(mut self, point: $crate::HookPoint, hook: F) -> Self
+            pub fn hook_at<F, Answering>(mut self, point: $crate::HookPoint, hook: F) -> Self
             where
                 F: Fn($crate::HookOccasion) -> Answering + Send + Sync + 'static,
                 Answering: Future<Output = $crate::HookAnswer> + Send + 'static,
@@ -280,6 +305,12 @@ macro_rules! settings {
                     Box::pin(answerer(questions))
                 };
                 self.setup.listeners.answerer = Some(::std::sync::Arc::new(answerer));
+                self
+            }
+
+            /// Records what models answer, or answers from a recording; for tests.
+            pub fn cassette(mut self, cassette: $crate::testing::Cassette) -> Self {
+                self.setup.cassette = Some(cassette);
                 self
             }
 

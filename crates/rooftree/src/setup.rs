@@ -1,9 +1,12 @@
 //! Everything a query and a long-lived runtime are told in the same words, and what is made of it.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use rooftree_process::Inheritance;
-use rooftree_protocol::{Confinement, ErrorCode, McpServer, ModelChoice, PermissionMode, Scope, Verifier};
+use rooftree_protocol::{
+    AgentDefinition, Confinement, ErrorCode, McpServer, ModelChoice, PermissionMode, Scope, Verifier,
+};
+use rooftree_providers::cassette::Tape;
 use rooftree_runtime::{
     Asking, Clock, Definitions, Options, Surroundings, SystemClock, checks::Checker, memory::Shelves,
 };
@@ -17,10 +20,12 @@ use crate::{
     equipment,
     error::{Error, Result},
     files,
+    limits::Limits,
     listeners::Listeners,
     models::{Added, Around, Models},
     place::Place,
     roof::Roof,
+    testing::Cassette,
 };
 
 /// What was asked for so far. Mistakes are told when it starts, not when they are made.
@@ -45,10 +50,8 @@ pub(crate) struct Setup {
     pub(crate) allow: Vec<String>,
     pub(crate) ask: Vec<String>,
     pub(crate) deny: Vec<String>,
-    pub(crate) max_turns: Option<u32>,
-    pub(crate) max_cost: Option<f64>,
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) max_depth: Option<u32>,
+    pub(crate) limits: Limits,
+    pub(crate) cassette: Option<Cassette>,
     pub(crate) listeners: Listeners,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) cwd: Option<PathBuf>,
@@ -78,10 +81,8 @@ impl Default for Setup {
             allow: Vec::new(),
             ask: Vec::new(),
             deny: Vec::new(),
-            max_turns: None,
-            max_cost: None,
-            timeout: None,
-            max_depth: None,
+            limits: Limits::default(),
+            cassette: None,
             listeners: Listeners::default(),
             clock: Arc::new(SystemClock),
             cwd: None,
@@ -112,9 +113,15 @@ impl Setup {
     /// Puts everything together and opens the doors.
     pub(crate) fn raise(mut self) -> Result<Raised> {
         let cwd = self.directory()?;
-        let secrets = Arc::new(equipment::known_secrets());
+        if let Some(name) = self.servers.keys().next() {
+            equipment::has_mcp(&format!("server `{name}` is to be used"))?;
+        }
+        self.limits.check()?;
+        let secrets = Arc::new(equipment::known_secrets(&self.added.endpoints));
         let inheritance = equipment::inheritance(std::mem::take(&mut self.inheritance), &secrets);
-        let around = Around { cwd: &cwd, clock: &self.clock, inheritance: &inheritance };
+        let names = equipment::names(&cwd, &secrets);
+        let tape = self.cassette.as_ref().map_or_else(|| Ok(Tape::Off), |cassette| cassette.tape(names))?;
+        let around = Around { cwd: &cwd, clock: &self.clock, inheritance: &inheritance, tape };
         let models = Arc::new(Models::new(std::mem::take(&mut self.added), &around)?);
         let entropy = self.clock.clone();
         let processes = Arc::new(Processes::new(move || entropy.entropy()).inheriting(inheritance.clone()));
@@ -166,10 +173,10 @@ impl Setup {
             asking,
             default_model,
             fallbacks,
-            max_turns: self.max_turns,
-            run_timeout: self.timeout,
-            max_cost_usd: self.max_cost,
-            depth: self.max_depth,
+            max_turns: self.limits.turns,
+            run_timeout: self.limits.timeout,
+            max_cost_usd: self.limits.cost,
+            depth: self.limits.depth,
             memory: Shelves { user: self.memory },
             workspaces,
             checkers: self.checkers,
@@ -196,12 +203,17 @@ impl Setup {
     }
 
     fn definitions(&mut self, models: &Arc<Models>, tools: &Toolset) -> Result<Definitions> {
-        let mut definitions = Definitions::builtin();
+        // Each goes through here, those that others hide too: no way of asking leads around the limits.
+        let definitions = Definitions::default();
+        let put = |definition: AgentDefinition| definitions.put(self.limits.bound(definition));
+        for ours in Definitions::builtin().all() {
+            put(Arc::unwrap_or_clone(ours));
+        }
         for written in files::read(&self.agent_files, models, tools)? {
-            definitions = definitions.with(written);
+            put(written);
         }
         for agent in std::mem::take(&mut self.agents) {
-            definitions = definitions.with(agent.defined(models, tools)?);
+            put(agent.defined(models, tools)?);
         }
         if let Some(Main { name, tools: scope, verifiers }) = &self.main {
             let mut main = (*definitions.find(name)?).clone();
@@ -210,7 +222,7 @@ impl Setup {
             }
             main.tools.deny.extend(scope.deny.iter().cloned());
             main.verifiers.extend(verifiers.iter().cloned());
-            definitions = definitions.with(Agent::from(main).defined(models, tools)?);
+            put(Agent::from(main).defined(models, tools)?);
         }
         Ok(definitions)
     }

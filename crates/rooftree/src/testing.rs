@@ -1,4 +1,5 @@
-//! What it takes to test a program that uses agents: models that follow a script, time that stands still.
+//! What it takes to test a program that uses agents: models that follow a script or a recording, time that stands
+//! still, and a way to say what should happen.
 //!
 //! ```
 //! use rooftree::{query, testing::{Scripted, call, say}};
@@ -17,7 +18,17 @@
 //! # Ok(()) }
 //! ```
 //!
+//! [`assert_events!`] says what should have happened, [`Cassette`] records a real model once and replays it.
 //! Scripts can be files too: see `docs/scripted-models.md`, and name them as `scripted/FILE.toml`.
 
+mod cassette;
+mod expected;
+
+pub use cassette::Cassette;
+#[doc(hidden)]
+pub use expected::{Expected, expect_events};
 pub use rooftree_providers::scripted::{Call, Entry, FaultKind, Scripted, call, fail, say};
 pub use rooftree_runtime::clock::VirtualClock as FakeClock;
+
+#[doc(inline)]
+pub use crate::__assert_events as assert_events;

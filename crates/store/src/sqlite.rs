@@ -78,6 +78,11 @@ impl SqliteStore {
         Ok(Self { readers: Readers::new(path), writer: None, changes: Arc::new(Changes::new()) })
     }
 
+    /// The file it is in.
+    pub fn path(&self) -> &Path {
+        self.readers.path()
+    }
+
     fn queue(&self) -> Option<&Queue> {
         self.writer.as_ref().and_then(Writer::queue)
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "web")]
+use crate::web_fetch::WebFetch;
 use crate::{
     Processes, Tool, Toolset,
     apply_diff::ApplyDiff,
@@ -18,7 +20,6 @@ use crate::{
     task_stop::TaskStop,
     todo_write::TodoWrite,
     web::{Web, guard::Guard},
-    web_fetch::WebFetch,
     web_search::{Service, WebSearch},
     write::Write,
 };
@@ -35,7 +36,7 @@ pub fn builtin_with(
     web: &Web,
     service: Option<Service>,
 ) -> Toolset {
-    let tools: [Arc<dyn Tool>; 16] = [
+    let tools: &[Arc<dyn Tool>] = &[
         Arc::new(Read::new()),
         Arc::new(Write::new()),
         Arc::new(Edit::new()),
@@ -50,8 +51,9 @@ pub fn builtin_with(
         Arc::new(TaskStop::new(processes)),
         Arc::new(TodoWrite::new()),
         Arc::new(search),
+        #[cfg(feature = "web")]
         Arc::new(WebFetch::new(web)),
         Arc::new(WebSearch::new(web, service)),
     ];
-    Toolset::new(tools)
+    Toolset::new(tools.iter().cloned())
 }

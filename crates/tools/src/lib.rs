@@ -1,6 +1,7 @@
 //! Act: one tool, one file, behind one trait.
 //!
 //! Tools know a directory and a cancel token, not sessions, models or the store.
+#![cfg_attr(not(all(feature = "mcp", feature = "web")), allow(dead_code, reason = "what only those need"))]
 
 mod apply_diff;
 pub mod arguments;
@@ -18,6 +19,7 @@ mod glob;
 mod grep;
 mod lexical;
 mod list;
+#[cfg_attr(not(feature = "mcp"), path = "without_mcp.rs")]
 pub mod mcp;
 mod notebook_edit;
 mod obeyed;
@@ -37,8 +39,13 @@ pub mod toolset;
 mod walk;
 pub mod way_back;
 pub mod web;
+#[cfg(feature = "web")]
 mod web_fetch;
 mod web_search;
+// Tests know what stands there without the feature, so that it is not forgotten.
+#[cfg(all(test, feature = "mcp"))]
+#[allow(clippy::duplicate_mod, dead_code, unused_imports, reason = "only its tests are wanted here")]
+mod without_mcp;
 mod write;
 
 pub use bash::processes::{ProcessEvent, Processes};
@@ -52,3 +59,8 @@ pub use toolset::Toolset;
 pub use way_back::WayBack;
 pub use web::Web;
 pub use web_search::{Backend, Charge, Key, Service};
+
+/// Whether this program can use servers of tools.
+pub const HAS_MCP: bool = cfg!(feature = "mcp");
+/// Whether this program can read pages of the web: without it there is no WebFetch.
+pub const HAS_WEB: bool = cfg!(feature = "web");

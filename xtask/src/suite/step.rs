@@ -61,6 +61,21 @@ pub const STEPS: &[Step] = &[
         work: Work::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
         ..PLAIN
     },
+    Step {
+        name: "lean",
+        work: Work::Cargo(&[
+            "clippy",
+            "-p",
+            "rooftree",
+            "--lib",
+            "--no-default-features",
+            "--",
+            "-D",
+            "warnings",
+        ]),
+        speed: Speed::Slow,
+        ..PLAIN
+    },
     Step { name: "build", work: Work::Cargo(&["build", "--workspace"]), in_cargo_test: true, ..PLAIN },
     Step {
         name: "test",

@@ -2,7 +2,7 @@
 //!
 //! Ids and times become `‹call:1›`, `‹time:1›`: their kind, and their order within one question. A
 //! conversation only grows, so the order of what was there before stays. Known texts, such as the
-//! working directory, become `‹cwd›`.
+//! working directory, become `‹cwd›`, and how long another agent took `‹spent›`.
 
 use std::{
     collections::HashMap,
@@ -16,7 +16,9 @@ use serde_json::Value;
 static VARYING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let ids = r"\b(?<kind>ses|run|msg|call|per|prc)_[a-z][a-z0-9]{23}\b";
     let times = r"\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})?";
-    Regex::new(&format!("{ids}|{times}")).ok()
+    // As a delegated run's answer ends: two of them may have taken equally long at one time and not at another.
+    let spent = r"(?<before>\b\d+ calls, )\d+\.\d s\b";
+    Regex::new(&format!("{ids}|{times}|{spent}")).ok()
 });
 
 /// A text shorter than this is everywhere and is left alone.
@@ -125,6 +127,9 @@ impl Order {
     }
 
     fn name(&mut self, found: &Captures<'_>) -> String {
+        if let Some(before) = found.name("before") {
+            return format!("{}‹spent›", before.as_str());
+        }
         let text = found.get(0).map_or("", |whole| whole.as_str());
         if let Some((_, name)) = self.found.iter().find(|(known, _)| known == text) {
             return name.clone();
@@ -174,6 +179,19 @@ mod tests {
         order.hide(&mut json!([TWO, ONE]));
         order.reveal(&mut answer);
         assert_eq!(answer, json!({ "input": { "id": ONE, "path": "/tmp/second/b" } }));
+    }
+
+    #[test]
+    fn how_long_another_agent_took_does_not_matter() {
+        let hidden = |text: &str| {
+            let mut text = json!(text);
+            Order::new(&Arc::default()).hide(&mut text);
+            text
+        };
+        let recorded = hidden("[2 turns, 1 calls, 12.3 s] and [1 turns, 0 calls, 12.3 s]");
+        assert_eq!(recorded, json!("[2 turns, 1 calls, ‹spent›] and [1 turns, 0 calls, ‹spent›]"));
+        assert_eq!(hidden("[2 turns, 1 calls, 0.0 s] and [1 turns, 0 calls, 0.1 s]"), recorded);
+        assert_eq!(hidden("it took 12.3 s"), json!("it took 12.3 s"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use futures::{StreamExt, stream};
@@ -37,12 +37,14 @@ struct State {
     file: Option<File>,
     written: usize,
     opened: HashSet<String>,
+    /// Lines about models that nobody has answered from yet.
+    waiting: Vec<Line>,
     /// The last question of each conversation, and its place: the next one builds on it.
     last: HashMap<(SessionId, Arc<str>), (usize, Value)>,
 }
 
 impl Recorder {
-    /// Prepares a new file, which is made with its first line; one that is there stays as it is.
+    /// Prepares a new file, which is made with the first answer; one that is there stays as it is.
     pub fn create(path: &Path, names: Names) -> Result<Self, Problem> {
         let cannot =
             || Problem::new(ErrorCode::InvalidArguments, format!("cannot record to {}", path.display()));
@@ -58,12 +60,17 @@ impl Recorder {
         Ok(Self { tape: Arc::new(tape), names: Arc::new(names) })
     }
 
+    /// The same recording, made from another place and with its secrets.
+    pub(super) fn with_names(&self, names: Names) -> Self {
+        Self { tape: self.tape.clone(), names: Arc::new(names) }
+    }
+
     /// Opens the same models, and writes down what they are asked.
     pub fn opener(&self, inner: Opener) -> Opener {
         let recorder = self.clone();
         Arc::new(move |choice| {
             let model = inner(choice)?;
-            recorder.note_opened(&model).map_err(|error| error.problem())?;
+            recorder.note_opened(&model);
             let provider = Recording {
                 choice: choice.clone(),
                 inner: model.provider.clone(),
@@ -73,23 +80,25 @@ impl Recorder {
         })
     }
 
-    fn note_opened(&self, model: &Model) -> Result<(), Error> {
+    fn note_opened(&self, model: &Model) {
         let mut name = json!(model.choice.to_string());
         Order::new(&self.names).hide(&mut name);
         let name = name.as_str().unwrap_or_default().to_owned();
-        self.tape.write(|state| {
-            if !state.opened.insert(name.clone()) {
-                return Ok(());
-            }
+        let mut state = self.tape.lock();
+        if state.opened.insert(name.clone()) {
             let Model { window, output, price, .. } = model.clone();
-            state.line(&Line::Model(Opened { model: name, window, output, price }))
-        })
+            state.waiting.push(Line::Model(Opened { model: name, window, output, price }));
+        }
     }
 }
 
 impl Tape {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn write(&self, write: impl FnOnce(&mut State) -> io::Result<()>) -> Result<(), Error> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         // A recording with a hole in it is worth nothing, so the run ends here.
         state
             .begin(&self.path)
@@ -100,11 +109,11 @@ impl Tape {
 
 impl State {
     fn begin(&mut self, path: &Path) -> io::Result<()> {
-        if self.file.is_some() {
-            return Ok(());
+        if self.file.is_none() {
+            self.file = Some(OpenOptions::new().write(true).create_new(true).open(path)?);
+            self.line(&Line::Cassette { v: line::VERSION })?;
         }
-        self.file = Some(OpenOptions::new().write(true).create_new(true).open(path)?);
-        self.line(&Line::Cassette { v: line::VERSION })
+        std::mem::take(&mut self.waiting).iter().try_for_each(|line| self.line(line))
     }
 
     fn line(&mut self, line: &Line) -> io::Result<()> {
@@ -174,7 +183,8 @@ struct Listening {
 }
 
 impl Listening {
-    /// The next piece. What nobody listens to until its end is not written down.
+    /// The next piece. What nobody listens to until its end is not written down, and neither is a failure that is
+    /// about the key or the machine: whoever mends that would be told of it forever.
     async fn next(mut self) -> Option<(Result<Chunk, Error>, Self)> {
         let asked = self.asked.take()?;
         let piece = match self.inner.next().await {
@@ -183,6 +193,7 @@ impl Listening {
         };
         let answer = match &piece {
             Ok(Chunk::Reply(reply)) => Answer::of_reply(reply),
+            Err(Error::Unauthorized(_) | Error::Unusable(_)) => return Some((piece, self)),
             Err(error) => Answer::of_error(error),
             Ok(chunk) => {
                 self.notes.extend(note(chunk));

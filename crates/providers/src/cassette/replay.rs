@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -23,6 +23,7 @@ use crate::{Chunk, Error, Model, Provider, ReplyStream, Request, catalog::Opener
 /// A recording being played. Clones play the same one.
 #[derive(Clone)]
 pub struct Player {
+    path: Arc<PathBuf>,
     names: Arc<Names>,
     opened: Arc<[Opened]>,
     exchanges: Arc<Mutex<Vec<Exchange>>>,
@@ -68,7 +69,13 @@ impl Player {
         if text.is_empty() {
             return Err(flaw("it is empty".into()));
         }
-        Ok(Self { names: Arc::new(names), opened: opened.into(), exchanges: Arc::new(Mutex::new(exchanges)) })
+        let (path, exchanges) = (Arc::new(path.to_owned()), Arc::new(Mutex::new(exchanges)));
+        Ok(Self { path, names: Arc::new(names), opened: opened.into(), exchanges })
+    }
+
+    /// The same recording, played at another place.
+    pub(super) fn with_names(&self, names: Names) -> Self {
+        Self { names: Arc::new(names), ..self.clone() }
     }
 
     /// The models that were recorded, as they are called here and now; the first one first.
@@ -113,8 +120,14 @@ impl Player {
                 exchange.is_played = true;
                 Ok(exchange.answer.clone())
             }
-            None => Err(Error::Exhausted(differs(&exchanges, question))),
+            None => Err(self.unusable(differs(&exchanges, question))),
         }
+    }
+
+    /// There is no answer, and asking again will not help.
+    fn unusable(&self, why: String) -> Error {
+        let again = format!("undo what changed, or remove {} and record it again", self.path.display());
+        Error::Unusable(Box::new(Problem::new(ErrorCode::ScriptExhausted, why).fix(again)))
     }
 }
 
@@ -154,7 +167,7 @@ impl Provider for Replaying {
         let answered = self.player.answer(&question).and_then(|mut answer| {
             order.reveal(&mut answer);
             serde_json::from_value::<Answered>(answer)
-                .map_err(|error| Error::Exhausted(format!("the recording is damaged: {error}")))
+                .map_err(|error| self.player.unusable(format!("the recording is damaged: {error}")))
         });
         stream::iter(match answered {
             Ok(answered) => pieces(answered),

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use rooftree_protocol::{ModelChoice, SessionId};
+use rooftree_protocol::{ErrorCode, ModelChoice, SessionId};
 use rooftree_providers::{
     Chunk, Error, Model, Request,
     cassette::{Names, Player, Recorder},
@@ -53,8 +53,10 @@ async fn answers_and_failures_come_again_in_any_order_once_and_without_waiting()
     assert_eq!(asked("one", 0).await.1.unwrap_err(), Error::Overloaded { retry_after: Some(Duration::ZERO) });
     assert!(asked("one", 1).await.1.is_ok());
     assert_eq!(player.left(), 0);
-    let Err(Error::Exhausted(words)) = asked("one", 1).await.1 else { panic!("it was played twice") };
-    assert!(words.starts_with("the recording is over"), "{words}");
+    let twice = asked("one", 1).await.1.expect_err("it was played twice").problem();
+    assert_eq!(twice.code, ErrorCode::ScriptExhausted);
+    assert!(twice.message.starts_with("the recording is over"), "{twice:?}");
+    assert!(twice.fix.unwrap().contains("record it again"));
 }
 
 #[tokio::test]

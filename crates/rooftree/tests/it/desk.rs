@@ -1,12 +1,14 @@
-//! What the tests share: scripted queries, and notes that closures can take.
+//! What the tests share: scripted queries, notes that closures can take, a gate for calls.
 
 use std::sync::{Arc, Mutex};
 
+use futures::future::BoxFuture;
 use rooftree::{
-    Agent, Query, query,
+    Agent, Query, ToolUse, Verdict, query,
     testing::{Call, Entry, Scripted, call},
 };
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 pub fn script(entries: impl IntoIterator<Item = Entry>) -> Scripted {
     Scripted::from_replies(entries).unwrap()
@@ -40,5 +42,47 @@ impl Notes {
 
     pub fn read(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
+    }
+}
+
+/// Where calls of one agent wait until a test lets them through.
+#[derive(Clone)]
+pub struct Gate {
+    arrived: Arc<Semaphore>,
+    open: Arc<Semaphore>,
+}
+
+impl Gate {
+    pub fn shut() -> Self {
+        Self { arrived: Arc::new(Semaphore::new(0)), open: Arc::new(Semaphore::new(0)) }
+    }
+
+    /// Lets everybody through from now on.
+    pub fn open(&self) {
+        self.open.close();
+    }
+
+    /// Waits until somebody waits.
+    pub async fn reached(&self) {
+        self.arrived.acquire().await.unwrap().forget();
+    }
+
+    /// A hook that holds the calls of this agent.
+    pub fn before(
+        &self,
+        agent: &'static str,
+    ) -> impl Fn(ToolUse) -> BoxFuture<'static, Verdict> + Send + Sync + 'static {
+        let gate = self.clone();
+        move |about| {
+            let gate = gate.clone();
+            Box::pin(async move {
+                if about.agent == agent {
+                    gate.arrived.add_permits(1);
+                    // A gate that is open gives no passes any more.
+                    let _ = gate.open.acquire().await;
+                }
+                Verdict::Allow
+            })
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::Command};
 
 /// What each example prints, in part.
-const SHOWN: [(&str, &[&str]); 12] = [
+const SHOWN: [(&str, &[&str]); 13] = [
     (
         "quick_start",
         &["4\n", "→ reviewer (scripted/small)", "ticket 1234", "It is fixed and reviewed.", "3 turns"],
@@ -33,6 +33,7 @@ const SHOWN: [(&str, &[&str]); 12] = [
             "secrets.txt is there: false",
         ],
     ),
+    ("cassette", &["asked 2 times, 0 answers are left.\nThe model was asked 2 times, 0 answers are left.\n"]),
     ("extraction", &["test, then ship in Some(3) hours"]),
     ("memory", &["Remembered in", "reminded of: Likes tea."]),
     ("verifiers", &["there is no result", "Now it is done.", "result.txt is there: true"]),

@@ -110,7 +110,7 @@ async fn a_message_posted_while_a_session_falls_asleep_wakes_it() {
     let other = Arc::new(SqliteStore::open(&file).unwrap());
     let store = Arc::new(Interrupted { inner, other, is_over: false.into() });
     let model = script([say("One."), say("Two: {{ user.text }}")]);
-    let runtime = Runtime::builder().provider("scripted", model).store_in(store).build().await.unwrap();
+    let runtime = Runtime::builder().provider("scripted", model).store(store).build().await.unwrap();
     let session = runtime.session("lead").create().await.unwrap();
     let events = runtime.events().session(session.id()).subscribe();
     session.send("Go").await.unwrap();

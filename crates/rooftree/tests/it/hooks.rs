@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree::{
-    Decision, HookAnswer, HookPoint, Outcome, PermissionMode, Query, Verdict,
+    Decision, Hook, HookAnswer, HookPoint, Outcome, PermissionMode, Query, SubagentStop, ToolUse, ToolUsed,
+    Verdict,
     testing::{FakeClock, call, say},
 };
 use serde_json::json;
@@ -147,11 +148,11 @@ async fn a_function_is_asked_at_any_point_like_a_program() {
     let outcome = query
         .cwd(place.path())
         .permission_mode(PermissionMode::AcceptEdits)
-        .hook(HookPoint::PreToolUse, move |about| {
+        .hook_at(HookPoint::PreToolUse, move |about| {
             before.take(format!("{} {}", about.point, about.input()["tool_name"]));
             async { HookAnswer::rewrite(json!({"file_path": "note.txt", "content": "rewritten"})) }
         })
-        .hook(HookPoint::Stop, move |about| {
+        .hook_at(HookPoint::Stop, move |about| {
             let is_first = about.input()["stop_hook_active"] == false;
             after.take(format!("{} {is_first}", about.point));
             async move { if is_first { HookAnswer::deny("once more") } else { HookAnswer::default() } }
@@ -163,10 +164,50 @@ async fn a_function_is_asked_at_any_point_like_a_program() {
     assert_eq!(std::fs::read_to_string(place.path().join("note.txt")).unwrap(), "rewritten");
 }
 
+/// Writes down what happens, and lets the helper use nothing.
+struct Audit(Notes);
+
+impl Hook for Audit {
+    async fn before_tool(&self, about: ToolUse) -> Verdict {
+        if about.agent == "helper" { Verdict::deny("not you") } else { Verdict::Allow }
+    }
+
+    async fn after_tool(&self, news: ToolUsed) {
+        self.0.take(format!("{} used {}", news.agent, news.record.tool));
+    }
+
+    async fn subagent_stopped(&self, news: SubagentStop) {
+        self.0.take(format!("{} said {}", news.agent, news.end.text));
+    }
+}
+
+/// Has nothing to say.
+struct Silent;
+
+impl Hook for Silent {}
+
+#[tokio::test]
+async fn somebody_is_asked_and_told_as_one_and_leaves_out_what_does_not_matter() {
+    let entries = [
+        say("").calls([task("helper", "Look")]).agent("lead"),
+        say("Done.").agent("lead"),
+        say("").calls([call("Glob", json!({"pattern": "*.none"}))]).agent("helper"),
+        say("{{ results[0].text }}").agent("helper"),
+    ];
+    let notes = Notes::default();
+    let query = scripted("Go", entries).agent(helper()).hook(Silent).hook(Audit(notes.clone()));
+    query.await.unwrap();
+    let notes = notes.read();
+    assert_eq!(notes.len(), 3, "{notes:?}");
+    assert_eq!(notes[0], "helper used Glob");
+    assert!(notes[1].starts_with("helper said ") && notes[1].contains("not you"), "{notes:?}");
+    assert_eq!(notes[2], "lead used Task");
+}
+
 #[tokio::test]
 async fn a_function_that_crashes_refuses_the_prompt() {
     let query = scripted("Hello", [say("hi")]);
-    let query = query.hook(HookPoint::UserPromptSubmit, async |_| -> HookAnswer { panic!("oh") });
+    let query = query.hook_at(HookPoint::UserPromptSubmit, async |_| -> HookAnswer { panic!("oh") });
     let outcome = query.await;
     let told = format!("{outcome:?}");
     assert!(told.contains("a hook refused the message") && told.contains("crashed"), "{told}");

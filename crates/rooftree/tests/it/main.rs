@@ -1,10 +1,13 @@
 //! The library as a program uses it: over scripted models, with real runtimes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bounds;
+mod cassettes;
 mod delegating;
 mod desk;
 mod environments;
 mod examples;
+mod expecting;
 mod extracting;
 mod falling_asleep;
 mod hooks;

@@ -84,6 +84,28 @@ async fn a_question_is_read_from_the_events_and_answered_once() {
 }
 
 #[tokio::test]
+async fn a_yes_for_the_project_holds_for_its_next_session() {
+    let (place, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let builder =
+        Runtime::builder().provider("scripted", script(entries())).cwd(place.path()).ask_by_events();
+    let runtime = builder.store(home.path().join("agents.db")).build().await.unwrap();
+    let mut asked = Vec::new();
+    for _ in 0..2 {
+        let mut run = runtime.session("lead").create().await.unwrap().send("Write").await.unwrap();
+        while let Some(event) = run.next().await {
+            if let Some(question) = Question::of(&event.unwrap()) {
+                runtime.respond(&question.id, Decision::allow().for_project()).await.unwrap();
+                asked.push(question.rule);
+            }
+        }
+        assert!(place.path().join("note.txt").exists());
+        std::fs::remove_file(place.path().join("note.txt")).unwrap();
+    }
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    runtime.stop().await;
+}
+
+#[tokio::test]
 async fn the_program_answers_what_an_agent_asks() {
     use rooftree::protocol::QuestionReply;
     let entries = || {

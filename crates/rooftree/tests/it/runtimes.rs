@@ -1,8 +1,10 @@
 //! Agents that live as long as the program: sessions, runs, events, and the end.
 
+use std::{path::Path, sync::Arc};
+
 use futures::StreamExt;
 use rooftree::{
-    ErrorCode, EventBody, RunStatus, Runtime,
+    ErrorCode, EventBody, RunStatus, Runtime, SqliteStore, Storage, Store,
     protocol::event::RunMode,
     testing::{Entry, call, say},
 };
@@ -50,6 +52,29 @@ async fn a_session_is_found_again_in_its_file() {
     let other = runtime.session("lead").create().await.unwrap();
     assert_ne!(other.id(), session.id());
     runtime.stop().await;
+}
+
+#[tokio::test]
+async fn a_store_is_a_path_or_one_that_is_open() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("agents.db");
+    let storages: [fn(&Path) -> Storage; 4] = [
+        |file| file.into(),
+        |file| file.to_str().unwrap().into(),
+        |file| SqliteStore::open(file).unwrap().into(),
+        |file| (Arc::new(SqliteStore::open(file).unwrap()) as Arc<dyn Store>).into(),
+    ];
+    let mut sessions = Vec::new();
+    for storage in storages {
+        let builder = Runtime::builder().provider("scripted", script([say("Hello.").times(9)]));
+        let runtime = builder.store(storage(&file)).build().await.unwrap();
+        let session = runtime.session("lead").latest_or_create().await.unwrap();
+        session.send("Hi").await.unwrap().result().await.unwrap();
+        sessions.push(session.id().clone());
+        runtime.stop().await;
+    }
+    sessions.dedup();
+    assert_eq!(sessions.len(), 1, "each found what the one before had kept");
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! Sub-agents of a query: several at once, in background, on other providers, all in one stream.
 
 use rooftree::{
-    Agent, Event, EventBody, RunStatus,
-    testing::{Scripted, say},
+    Agent, EventBody, RunStatus,
+    testing::{Scripted, assert_events, say},
 };
 
 use crate::desk::{Notes, background, helper, script, scripted, task};
@@ -14,21 +14,19 @@ async fn a_stream_shows_a_sub_agent_before_its_result_is_told() {
         say("Done.").agent("lead"),
         say("Here is help.").agent("helper"),
     ];
-    let mut run = scripted("Go", entries).agent(helper()).stream();
-    let mut story = Vec::new();
-    while let Some(event) = run.next().await {
-        let Event { agent, body, parent_run, .. } = event.unwrap();
-        match body {
-            EventBody::RunStarted { .. } => story.push(format!("{agent} starts")),
-            EventBody::RunCompleted(end) => story.push(format!("{agent} ends: {}", end.text)),
-            EventBody::ToolCompleted(record) => story.push(format!("{agent} used {}", record.tool)),
-            _ => continue,
-        }
-        assert_eq!(parent_run.is_some(), agent == "helper");
-    }
-    let expected =
-        ["lead starts", "helper starts", "helper ends: Here is help.", "lead used Task", "lead ends: Done."];
-    assert_eq!(story, expected);
+    let events = scripted("Go", entries).agent(helper()).stream().all().await.unwrap();
+    assert_events!(
+        events,
+        [
+            RunStarted { .. } in "lead",
+            RunStarted { .. } in "helper",
+            RunCompleted(end) in "helper" if end.text == "Here is help.",
+            ToolCompleted(record) in "lead" if record.tool == "Task",
+            RunCompleted(end) in "lead" if end.text == "Done.",
+        ],
+        only RunStarted { .. } | RunCompleted(_) | ToolCompleted(_),
+    );
+    assert!(events.iter().all(|event| event.parent_run.is_some() == (event.agent == "helper")));
 }
 
 #[tokio::test]

@@ -42,6 +42,11 @@ impl Readers {
         Self(Arc::new(Shared { path: path.to_owned(), state: Mutex::default(), wake: Condvar::new() }))
     }
 
+    /// The file they read.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0.path
+    }
+
     /// Reads as soon as a thread is free.
     pub(crate) fn read<T, F>(&self, work: F) -> Pending<T>
     where

@@ -51,10 +51,7 @@ pub fn choose(
     tape: &Tape,
 ) -> Result<Chosen, Problem> {
     let mut chosen = Chosen::default();
-    let recorded = match tape {
-        Tape::Playing(player) => player.models().into_iter().next(),
-        Tape::Off | Tape::Recording(_) => None,
-    };
+    let recorded = tape.models().into_iter().next();
     let mut typed = arguments.model.clone();
     if typed.is_some() && settings.is_pinned("model") {
         chosen.remarks.push("--model is ignored: model is pinned for this machine".into());

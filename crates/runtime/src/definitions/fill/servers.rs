@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rooftree_protocol::{McpServer, SandboxMode};
+use rooftree_tools::HAS_MCP;
 
 use super::Filling;
 use crate::definitions::tree::{Entry, Node, Value};
@@ -27,6 +28,11 @@ impl Filling<'_> {
                 }
             }
             Value::Text { .. } => self.wrong(entry, "a map of servers"),
+        }
+        if !HAS_MCP {
+            let what = self.placed("no server can be used: this program was built without MCP".into());
+            let help = "build it with the cargo feature `mcp`";
+            self.complaints.warning("W0121", Some(entry.node.at), what, help);
         }
         self.definition.mcp_servers = servers;
     }

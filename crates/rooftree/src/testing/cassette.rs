@@ -1,0 +1,105 @@
+//! Real answers without a key: recorded to a file once, played from it in every test after that.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rooftree_protocol::Problem;
+use rooftree_providers::cassette::{Names, Player, Recorder, Tape};
+
+/// What models answered, in a file. Given to a query or a runtime with `cassette`.
+///
+/// All models are on it, those of sub-agents too. A replay asks nobody: it needs no key, no network, and no
+/// model's name. It answers a question only if the very same one was recorded; another one is an error that
+/// shows both. What differs between two runs of the same work does not matter: ids, times, the directory.
+/// Tools really run.
+///
+/// No key is on it: keys are no part of a question, and one that was said is taken out.
+///
+/// ```
+/// use rooftree::{query, testing::{Cassette, Scripted, say}};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let place = tempfile::tempdir()?;
+/// let file = place.path().join("greeting.cassette"); // beside your tests, in version control
+///
+/// // With a key: .model("anthropic/claude-sonnet-4-5") instead of .provider(…).
+/// let recorded = query("Hello?").provider("real", Scripted::from_replies([say("Hi.")])?);
+/// recorded.cassette(Cassette::record_once(&file)).await?;
+///
+/// let tape = Cassette::record_once(&file); // from now on it replays
+/// assert_eq!(query("Hello?").cassette(tape.clone()).await?.text, "Hi.");
+/// assert_eq!(tape.left(), 0);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Cassette {
+    path: PathBuf,
+    way: Way,
+    /// Opened by the first that uses it; whoever has a clone goes on with the same one.
+    tape: Arc<Mutex<Tape>>,
+}
+
+#[derive(Clone, Copy)]
+enum Way {
+    Record,
+    Replay,
+    RecordOnce,
+}
+
+impl Cassette {
+    /// Writes down what is asked and answered. A file that is there is not written over.
+    pub fn record(path: impl Into<PathBuf>) -> Self {
+        Self::new(path.into(), Way::Record)
+    }
+
+    /// Answers from a recording, and asks nobody.
+    pub fn replay(path: impl Into<PathBuf>) -> Self {
+        Self::new(path.into(), Way::Replay)
+    }
+
+    /// Records if the file is not there, else replays. To record again, remove the file.
+    ///
+    /// For several queries on one recording, give each a clone.
+    pub fn record_once(path: impl Into<PathBuf>) -> Self {
+        Self::new(path.into(), Way::RecordOnce)
+    }
+
+    fn new(path: PathBuf, way: Way) -> Self {
+        Self { path, way, tape: Arc::default() }
+    }
+
+    /// How many recorded answers nobody has asked for; zero while recording.
+    pub fn left(&self) -> usize {
+        match &*self.tape.lock().unwrap_or_else(PoisonError::into_inner) {
+            Tape::Playing(player) => player.left(),
+            Tape::Off | Tape::Recording(_) => 0,
+        }
+    }
+
+    /// The tape, as it is used in a place with these names.
+    pub(crate) fn tape(&self, names: Names) -> Result<Tape, Problem> {
+        let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Tape::Off = *tape {
+            *tape = self.opened()?;
+        }
+        Ok(tape.with_names(names))
+    }
+
+    fn opened(&self) -> Result<Tape, Problem> {
+        let names = Names::default();
+        match self.way {
+            Way::Replay => replayed(&self.path, names),
+            Way::RecordOnce if self.path.exists() => replayed(&self.path, names),
+            Way::Record | Way::RecordOnce => Ok(Tape::Recording(Recorder::create(&self.path, names)?)),
+        }
+    }
+}
+
+fn replayed(path: &Path, names: Names) -> Result<Tape, Problem> {
+    let opened = Player::open(path, names);
+    let opened = opened.map_err(|problem| problem.fix("Cassette::record_once(FILE) makes a recording"))?;
+    Ok(Tape::Playing(opened))
+}

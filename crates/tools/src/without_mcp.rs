@@ -1,0 +1,133 @@
+//! What stands where servers of tools would be, in a program that is built without them.
+//!
+//! It has the words of `mcp.rs` that a runtime needs, so that nobody else has to know which of the two there
+//! is. Servers can be set up; whoever may use one is told that it cannot be used, and why.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+
+use rooftree_protocol::McpServer;
+use serde::Serialize;
+
+use crate::{Confining, Tool, Web};
+
+#[path = "mcp/expand.rs"]
+mod expand;
+#[path = "mcp/names.rs"]
+#[allow(dead_code, reason = "no tool is named here")]
+mod names;
+
+pub use expand::expand;
+pub use names::{PREFIX, beginning, may_name};
+
+/// What agents call the tools that read what servers have.
+pub const RESOURCE_TOOLS: [&str; 2] = ["ListMcpResources", "ReadMcpResource"];
+
+/// What the servers of one runtime are made of.
+#[derive(Default)]
+pub struct Setup {
+    /// Where programs would run.
+    pub directory: PathBuf,
+    /// The servers that everybody has who is not given others.
+    pub configured: BTreeMap<String, McpServer>,
+    /// Where it would be remembered what tools were.
+    pub pins: Option<PathBuf>,
+    /// Where tokens of servers would be kept.
+    pub tokens: Option<PathBuf>,
+    /// How the programs of servers would be confined.
+    pub confining: Confining,
+    /// Which hosts they could reach.
+    pub web: Web,
+    /// Where they would have their homes.
+    pub homes: Option<PathBuf>,
+    /// How long a server might take to get ready.
+    pub startup: Duration,
+    /// How long it would stay.
+    pub grace: Duration,
+}
+
+/// The servers of one runtime, none of which can be used.
+#[derive(Default)]
+pub struct Servers {
+    configured: BTreeMap<String, McpServer>,
+}
+
+/// The tools an agent has from servers: none, and why.
+#[derive(Default)]
+pub struct Offered {
+    /// None.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// What people should know.
+    pub notices: Vec<Notice>,
+    /// None: nothing runs.
+    pub leases: Vec<Lease>,
+    /// Tells one set of tools from another.
+    pub key: String,
+}
+
+/// Somebody needs a server.
+#[derive(Debug)]
+pub struct Lease;
+
+/// Something about a server that people should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// A short name for it.
+    pub code: &'static str,
+    /// What it is.
+    pub message: String,
+    /// What can be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Servers {
+    /// Only what is set up is kept.
+    pub fn new(setup: Setup) -> Self {
+        Self { configured: setup.configured }
+    }
+
+    /// The servers that everybody has who is not given others.
+    pub fn configured(&self) -> &BTreeMap<String, McpServer> {
+        &self.configured
+    }
+
+    /// No tools, and a notice for each server that is wanted.
+    pub async fn offer(&self, wanted: &BTreeMap<String, McpServer>) -> Offered {
+        let enabled = wanted.iter().filter(|(_, server)| server.enabled);
+        let notices = enabled.map(|(name, _)| Notice {
+            code: "mcp_failed",
+            message: format!("MCP server `{name}` cannot be used: this program was built without MCP"),
+            hint: Some("build it with the cargo feature `mcp`".to_owned()),
+        });
+        Offered { notices: notices.collect(), ..Offered::default() }
+    }
+
+    /// There is nothing to end.
+    pub async fn close(&self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_may_use_a_server_is_told_that_it_cannot_be_used_and_what_to_do() {
+        let server = || McpServer { command: Some("weather".into()), ..McpServer::default() };
+        let off = McpServer { enabled: false, ..server() };
+        let configured = BTreeMap::from([("weather".to_owned(), server()), ("off".to_owned(), off)]);
+        let servers = Servers::new(Setup { configured: configured.clone(), ..Setup::default() });
+        assert_eq!(servers.configured().len(), 2);
+        let offered = servers.offer(&configured).await;
+        assert!(offered.tools.is_empty() && offered.leases.is_empty());
+        let [notice] = offered.notices.as_slice() else { panic!("{:?}", offered.notices) };
+        assert!(notice.message.contains("`weather`") && notice.message.contains("built without MCP"));
+        assert!(notice.hint.as_ref().unwrap().contains("feature `mcp`"));
+        servers.close().await;
+    }
+
+    #[test]
+    fn it_has_the_words_of_what_it_stands_for() {
+        assert_eq!(RESOURCE_TOOLS, crate::mcp::RESOURCE_TOOLS);
+        assert_eq!(PREFIX, crate::mcp::PREFIX);
+    }
+}
