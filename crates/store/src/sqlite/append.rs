@@ -10,8 +10,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
     blobs, column,
-    inbox::{self, Letter, Reach},
+    inbox::{self, Letter},
     inquiries,
+    mailbox::Reach,
     proof::Proof,
     rules,
     spelled::Spelled,

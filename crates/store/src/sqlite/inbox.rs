@@ -3,7 +3,11 @@
 use rooftree_protocol::{Lane, Message, MessageId, Origin, SessionId};
 use rusqlite::{Connection, params};
 
-use super::{column, mailbox::Mailbox, sessions};
+use super::{
+    column,
+    mailbox::{Mailbox, Reach},
+    sessions,
+};
 use crate::{Error, InboxItem, Post, Posted, failpoint};
 
 /// A post, spelled out by whoever posts, so that the writer does not have to.
@@ -16,15 +20,6 @@ impl Letter {
     pub(crate) fn seal(post: Post) -> Result<Self, Error> {
         Ok(Self { text: serde_json::to_string(&post.message)?, post })
     }
-}
-
-/// Which sessions a message may reach.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// All there are.
-    Every,
-    /// Those that are not deleted.
-    Living,
 }
 
 /// Gives a message the next place of its lane, or finds the one its key has already.

@@ -5,8 +5,17 @@
 use rooftree_protocol::{Lane, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{column, inbox::Reach};
+use super::column;
 use crate::Error;
+
+/// Which sessions a message may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// All there are.
+    Every,
+    /// Those that are not deleted.
+    Living,
+}
 
 /// Whether there is a row, and what a restart makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
