@@ -175,10 +175,13 @@ async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
 
 #[tokio::test]
 async fn who_was_on_the_bus_before_the_first_word_hears_every_piece_however_late_it_listens() {
-    let house = plan([say("one two three").chunk(2)]).build();
+    let house = plan([say("one two three").chunk(2), say("four")]).build();
     let session = house.post("go").await;
     let mut late = house.handle.subscribe(Filter { session: session.clone(), after: 0 });
     house.finished(&session).await;
+    // The journal knows of an end before the bus tells it; once a second run is over, the first one was told.
+    house.post_to(&session, "on").await;
+    house.finished_runs(&session, 2).await;
     let (mut pieces, mut numbers) = (String::new(), Vec::new());
     loop {
         let event = late.next().await.unwrap();
