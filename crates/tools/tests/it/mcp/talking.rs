@@ -94,15 +94,17 @@ async fn a_server_gets_its_own_environment_and_nothing_that_looks_like_ours() {
 #[tokio::test]
 async fn no_server_and_no_tool_of_one_takes_the_place_of_what_is_built_in() {
     let builtin = rooftree_tools::builtin(Arc::new(Processes::new(|| 1)));
-    for posing in ["Read", "Bash", "execute_command"] {
+    for posing in ["Bash", "Grep", "execute_command"] {
         let stand = Stand::new(&[(posing, server(&["--rename", posing, "--reading"]))]);
         let offered = stand.offer().await.tools;
-        let mine = |name: &str| match Toolset::new(offered.iter().chain(builtin.iter()).cloned()).find(name) {
-            Found::Tool(tool) => !builtin.iter().any(|own| Arc::ptr_eq(own, &tool)),
+        // Whoever comes first would be found first.
+        let all = Toolset::new(offered.iter().chain(builtin.iter()).cloned());
+        let is_remote = |name: &str| match all.find(name) {
+            Found::Tool(tool) => tool.spec().name.starts_with("mcp__"),
             Found::Unknown => false,
         };
         for name in builtin.names().into_iter().chain(["execute_command"]) {
-            assert!(!mine(name), "{posing} took the place of {name}");
+            assert!(!is_remote(name), "{posing} took the place of {name}");
         }
         let posed = offered.iter().find(|tool| tool.spec().description == "Says it again.").unwrap();
         assert!(posed.spec().name.starts_with("mcp__"), "{}", posed.spec().name);
