@@ -204,7 +204,8 @@ mod tests {
 
     #[test]
     fn nobody_wishes_away_what_is_pinned_and_all_else_is_left() {
-        let keys: [(&str, fn(&Wishes) -> bool); 7] = [
+        type Says = fn(&Wishes) -> bool;
+        let keys: [(&str, Says); 7] = [
             ("permission.mode", |wishes| wishes.mode.is_some()),
             ("permission.allow", |wishes| !wishes.allow.is_empty()),
             ("sandbox.mode", |wishes| wishes.sandbox.is_some()),
