@@ -14,7 +14,11 @@ use rooftree_tools::{
 };
 
 use crate::{
-    confining::confining, environment::Private, minds::Minds, scenario, secrets, settings::Settings,
+    confining::confining,
+    environment::Private,
+    minds::Minds,
+    scenario, secrets,
+    settings::{Settings, WARY},
     web::Online,
 };
 
@@ -141,7 +145,7 @@ impl Plan {
                 deny: wishes.deny.into_iter().chain(settings.deny).collect(),
                 ..Policy::default()
             },
-            wary: settings.wary.unwrap_or(true),
+            wary: settings.wary.unwrap_or(WARY),
             sandbox,
             asking,
             default_model: wishes.model,
@@ -178,4 +182,48 @@ fn needed(tools: Toolset, asking: Asking) -> Toolset {
 /// The runtime counts whole seconds, and none of them would mean no limit.
 fn in_whole_seconds(limit: Duration) -> Duration {
     Duration::from_secs(limit.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wished() -> Wishes {
+        Wishes {
+            mode: Some(PermissionMode::Bypass),
+            allow: vec![Rule::parse("Bash").unwrap()],
+            deny: vec![Rule::parse("Write").unwrap()],
+            sandbox: Some(SandboxMode::Off),
+            network: Some(Network::On),
+            max_turns: Some(9),
+            timeout: Some(Duration::from_secs(9)),
+            max_cost: Some(9.0),
+            ..Wishes::default()
+        }
+    }
+
+    #[test]
+    fn nobody_wishes_away_what_is_pinned_and_all_else_is_left() {
+        type Says = fn(&Wishes) -> bool;
+        let keys: [(&str, Says); 7] = [
+            ("permission.mode", |wishes| wishes.mode.is_some()),
+            ("permission.allow", |wishes| !wishes.allow.is_empty()),
+            ("sandbox.mode", |wishes| wishes.sandbox.is_some()),
+            ("sandbox.network", |wishes| wishes.network.is_some()),
+            ("limits.max_turns", |wishes| wishes.max_turns.is_some()),
+            ("limits.timeout", |wishes| wishes.timeout.is_some()),
+            ("limits.max_cost", |wishes| wishes.max_cost.is_some()),
+        ];
+        for (pinned, _) in keys {
+            let settings = Settings { pinned: vec![pinned.to_owned()], ..Settings::default() };
+            let (left, remarks) = wished().within(&settings);
+            for (key, is_said) in keys {
+                assert_eq!(is_said(&left), key != pinned, "{key} where {pinned} is pinned");
+            }
+            assert!(remarks.len() == 1 && remarks[0].contains(pinned), "{remarks:?}");
+            assert_eq!(left.deny.len(), 1, "more may be denied");
+            assert!(Wishes::default().within(&settings).1.is_empty(), "nothing was wished");
+        }
+        assert!(wished().within(&Settings::default()).1.is_empty());
+    }
 }

@@ -88,7 +88,7 @@ impl Environment {
         };
         Ok(Self {
             cwd,
-            system: SYSTEM.into(),
+            system: system(),
             database: below("XDG_DATA_HOME", ".local/share")?.join("rooftree.db"),
             settings: below("XDG_CONFIG_HOME", ".config")?.join("config.toml"),
             search_cache: below("XDG_CACHE_HOME", ".cache")?.join("search"),
@@ -135,6 +135,13 @@ impl Environment {
 /// A variable that is set and not empty.
 pub fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Where the machine's settings are. Whoever tests says where; a program that people have lets nobody
+/// move what it is held to.
+fn system() -> PathBuf {
+    let moved = if cfg!(debug_assertions) { directory_named_by("ROOFTREE_TEST_SYSTEM") } else { None };
+    moved.unwrap_or_else(|| SYSTEM.into())
 }
 
 /// Names of directories need not be text.

@@ -96,29 +96,12 @@ impl From<Exit> for ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use rooftree_protocol::{CallId, Problem, Usage};
+    use rooftree_protocol::{CallId, Problem};
 
     use super::*;
 
     fn end(status: RunStatus, error: Option<ErrorCode>) -> RunEnd {
-        RunEnd {
-            status,
-            text: String::new(),
-            turns: 1,
-            calls: 0,
-            usage: Usage::none(),
-            duration_ms: 0,
-            files: Vec::new(),
-            explored: Vec::new(),
-            tools: Vec::new(),
-            steps: Vec::new(),
-            delegated: rooftree_protocol::Usage::none(),
-            workspace: None,
-            verified: None,
-            outside: false,
-            denials: Vec::new(),
-            error: error.map(|code| Problem::new(code, "x")),
-        }
+        RunEnd { error: error.map(|code| Problem::new(code, "x")), ..RunEnd::new(status) }
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod table;
 mod terminal;
 mod trust;
 mod web;
+mod whole_file;
 mod wording;
 
 use std::process::ExitCode;

@@ -1,6 +1,7 @@
 //! What was set: for the machine, by the user, by the project, which may only narrow what is permitted,
 //! on the command line, and by whoever keeps the machine.
 
+pub mod edit;
 mod external_agents;
 pub mod layer;
 pub mod layers;
@@ -11,6 +12,7 @@ mod providers;
 mod read;
 mod reader;
 mod typed;
+pub mod usual;
 mod web;
 
 use std::{
@@ -31,6 +33,9 @@ pub use self::{
     web::WebSettings,
 };
 use crate::environment::Environment;
+
+/// Whether an agent that has read something from outside is trusted less, where nobody says.
+pub const WARY: bool = true;
 
 /// What was set, with what had to be ignored.
 #[derive(Debug, Default)]

@@ -35,24 +35,20 @@ pub struct Inheritance {
     pub only_listed: bool,
 }
 
-/// What programs commonly need: names, and beginnings of names that end with `*`.
+/// What every program needs to find its way and to speak; nothing of it says who somebody is. Names, and
+/// beginnings of names that end with `*`.
+pub(crate) const PLAIN: [&str; 9] =
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ"];
+
+/// What programs commonly need besides.
 const LISTED: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
     "PWD",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
     "TERM",
     "COLORTERM",
     "NO_COLOR",
     "TMPDIR",
     "TMP",
     "TEMP",
-    "TZ",
     "XDG_*",
     "HOSTNAME",
     "DISPLAY",
@@ -130,7 +126,7 @@ impl Inheritance {
     fn passes(&self, name: &str, keep: &[String]) -> bool {
         let is_kept = self.keep.iter().chain(keep).any(|kept| kept == name);
         let is_secret = looks_secret(name) || self.withheld.contains(name);
-        is_kept || (!is_secret && (!self.only_listed || is_listed(LISTED, name)))
+        is_kept || (!is_secret && (!self.only_listed || is_listed(&PLAIN, name) || is_listed(LISTED, name)))
     }
 }
 
@@ -145,6 +141,12 @@ impl Environment {
     /// Whatever may be inherited.
     pub fn inheriting(inheritance: Arc<Inheritance>) -> Self {
         Self { inheritance, ..Self::default() }
+    }
+
+    /// Nothing but what every program needs, and these.
+    pub fn plain(more: &[&str]) -> Self {
+        let only = PLAIN.iter().chain(more).map(|name| (*name).to_owned()).collect();
+        Self { only: Some(only), ..Self::default() }
     }
 
     /// Adds a variable.

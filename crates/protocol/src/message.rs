@@ -133,6 +133,9 @@ pub enum Origin {
         /// What it cost, with everything it delegated.
         #[serde(default)]
         usage: Usage,
+        /// Whether it checked work: its answer belongs to a verdict, and is told nowhere else.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        checks: bool,
     },
     /// A schedule or heartbeat.
     Schedule {

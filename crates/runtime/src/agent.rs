@@ -17,7 +17,6 @@ pub(crate) mod history;
 mod hook_points;
 mod inner;
 mod inquire;
-mod inspected;
 mod journal;
 mod life;
 mod limits;

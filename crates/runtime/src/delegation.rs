@@ -22,7 +22,7 @@ use rooftree_protocol::{
     Mandate, Message, MessageId, Origin, Part, RunId, SessionId,
     event::{RunEnd, RunMode, TaskNote},
 };
-use rooftree_store::{NewSessionRow, Post, TaskRow, TaskStatus};
+use rooftree_store::{NewSessionRow, Post, Repeated, TaskRow, TaskStatus};
 use rooftree_tools::{ToolContext, ToolOutput};
 use serde_json::{Map, Value};
 
@@ -155,7 +155,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         posted.await
     };
     match kept.await {
-        Ok(posted) => asked.is_repeated = posted.repeated,
+        Ok(posted) => asked.is_repeated = posted.repeated != Repeated::No,
         Err(error) => {
             world.replies.leave(&task);
             return Err(Failure::NotStarted(error.problem().message));

@@ -6,7 +6,7 @@ use rooftree_protocol::{
     AgentDefinition, Command, EventBody, Origin, Part, Response, SessionId, ToolCall,
     command::{Address, Delivery, Reply},
 };
-use rooftree_store::{NewSessionRow, Posted, SessionPatch, Store};
+use rooftree_store::{NewSessionRow, Posted, Repeated, SessionPatch, Store};
 
 use crate::{
     Error, Filter, Subscription, TreeSubscription,
@@ -141,7 +141,7 @@ impl Handle {
     async fn accept(&self, meant: Meant, letter: Letter) -> Result<Reply, Error> {
         let delivery = letter.delivery;
         let post = inbox::post(&self.world, letter);
-        let (lane, id) = (post.lane, post.session.clone());
+        let (lane, id, key) = (post.lane, post.session.clone(), post.key.clone());
         let is_certain = !matches!(meant, Meant::Seen(_));
         let opened = meant.open(&**self.world.store());
         let posted = self.world.store().post_to_living(post);
@@ -155,6 +155,9 @@ impl Handle {
             }
             other => other?,
         };
+        if repeated == Repeated::Other {
+            return Err(inbox::used(&key).into());
+        }
         self.world.mention(
             &session,
             None,
@@ -163,7 +166,7 @@ impl Handle {
         if delivery != Delivery::Silent && !is_roused {
             self.router.wake(&id, Signal::Mail);
         }
-        Ok(Reply::Accepted { session: id, message, position, repeated })
+        Ok(Reply::Accepted { session: id, message, position, repeated: repeated == Repeated::Same })
     }
 
     /// A branch of a session, for the same agent or handed over to another one.

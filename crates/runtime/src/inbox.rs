@@ -1,6 +1,8 @@
 //! A session's queue: ordered, stored before it is accepted, read by its agent alone.
 
-use rooftree_protocol::{Lane, Message, MessageId, Origin, Part, SessionId, ToolCall, command::Delivery};
+use rooftree_protocol::{
+    ErrorCode, Lane, Message, MessageId, Origin, Part, Problem, SessionId, ToolCall, command::Delivery,
+};
 use rooftree_store::{InboxItem, Post, looked_at};
 
 use crate::{Error, world::World};
@@ -38,6 +40,14 @@ pub(crate) fn post(world: &World, letter: Letter) -> Post {
         at: world.now(),
     };
     Post { session: letter.session, lane, key, message, capacity: letter.capacity }
+}
+
+/// What to say to somebody who has another message under the same key: taking it for the first would lose
+/// it, and taking it for a new one would make the key worth nothing.
+pub(crate) fn used(key: &str) -> Problem {
+    Problem::new(ErrorCode::InvalidArguments, format!("the key `{key}` was used for another message"))
+        .cause("a key stands for one message, so that sending it again does nothing twice")
+        .fix("send the same message again, or give this one a key of its own")
 }
 
 /// What waits in a lane, in order, as far as the store knows.

@@ -123,3 +123,39 @@ fn is_denied(name: &str, definition: &AgentDefinition) -> bool {
     ];
     definition.tools.deny.iter().any(|entry| all.contains(&entry.to_lowercase()))
 }
+
+#[cfg(test)]
+mod tests {
+    use rooftree_tools::mcp::Setup;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_servers_program_reaches_no_more_than_everybody_above_may() {
+        let list = |hosts: &str| hosts.parse::<Network>().unwrap();
+        let agent =
+            |name: &str, network: Option<Network>| AgentDefinition { network, ..AgentDefinition::new(name) };
+        let one = McpServer {
+            command: Some("x".into()),
+            network: Some(list("a.test,b.test")),
+            ..McpServer::default()
+        };
+        let configured = BTreeMap::from([("one".to_owned(), one)]);
+        let servers = Servers::new(Setup { configured, ..Setup::default() });
+        let definitions = Definitions::builtin().with(agent("lead", Some(list("b.test,c.test"))));
+        let mandate: Mandate = serde_json::from_value(json!({
+            "parent": {"session": "ses_1", "run": "run_1", "call": "call_1"}, "root": "run_1", "mode": "foreground",
+            "above": [{"agent": "lead", "session": "ses_1"}], "tools": ["mcp__one__*"], "permission_mode": "auto",
+        }))
+        .unwrap();
+        let reached = |definition: &AgentDefinition, mandate: Option<&Mandate>| {
+            let wanted = wanted(&servers, &definitions, definition, mandate);
+            wanted.servers.get("one").unwrap().network.clone()
+        };
+        assert_eq!(reached(&agent("x", None), None), Some(list("a.test,b.test")));
+        assert_eq!(reached(&agent("x", Some(list("a.test"))), None), Some(list("a.test")));
+        assert_eq!(reached(&agent("x", None), Some(&mandate)), Some(list("b.test")));
+        assert_eq!(reached(&agent("x", Some(list("a.test"))), Some(&mandate)), Some(Network::Off));
+    }
+}

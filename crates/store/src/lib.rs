@@ -22,8 +22,8 @@ pub use error::Error;
 pub use inquiries::{Answered, Answering, Inquiry, RuleKind, RuleRow, RuleScope, RuleVersion};
 pub use pending::Pending;
 pub use records::{
-    Batch, CommandRow, InboxItem, NewSessionRow, OutputPiece, Post, Posted, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, TaskRow, TaskStatus, looked_at,
+    Batch, CommandRow, InboxItem, NewSessionRow, OutputPiece, Post, Posted, Repeated, RunFilter, RunRow,
+    SearchHit, SessionFilter, SessionPatch, TaskRow, TaskStatus, looked_at,
 };
 pub use sqlite::SqliteStore;
 pub use store::Store;

@@ -87,8 +87,19 @@ pub struct Posted {
     pub position: u64,
     /// The stored message's id: the first one's, if the key was used before.
     pub message: rooftree_protocol::MessageId,
-    /// Whether the key was used before.
-    pub repeated: bool,
+    /// Whether the key was used before, and what for.
+    pub repeated: Repeated,
+}
+
+/// What a key was used for before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// Nothing.
+    No,
+    /// A message that says the same.
+    Same,
+    /// A message that says something else.
+    Other,
 }
 
 /// A message waiting in an inbox.

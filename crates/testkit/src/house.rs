@@ -1,6 +1,6 @@
 //! A whole runtime in a temporary directory, with a scripted model and a virtual clock.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
     Command, Event, EventBody, ModelChoice, Origin, Part, PermissionMode, SessionId,
@@ -12,7 +12,9 @@ use rooftree_providers::{
     catalog::Price,
     scripted::{Entry, Scripted},
 };
-use rooftree_runtime::{Asking, Clock, Definitions, Filter, Handle, Lookout, Options, Runtime};
+use rooftree_runtime::{
+    Asking, Clock, Definitions, Filter, Handle, Lookout, Options, Runtime, checks::Checker,
+};
 use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::{Confining, Policy, Processes, Toolset, mcp::Servers};
 use tempfile::TempDir;
@@ -65,6 +67,8 @@ pub struct Plan {
     pub servers: Servers,
     /// Who is asked and told.
     pub hooks: rooftree_runtime::Hooks,
+    /// Functions that check work, by name.
+    pub checkers: BTreeMap<String, Checker>,
 }
 
 impl Plan {
@@ -90,6 +94,7 @@ impl Plan {
             surroundings: Lookout::default(),
             servers: Servers::default(),
             hooks: rooftree_runtime::Hooks::default(),
+            checkers: BTreeMap::new(),
         }
     }
 
@@ -175,7 +180,7 @@ impl Plan {
                 copy_limit_files: 1_000,
             },
             memory: rooftree_runtime::memory::Shelves { user: Some(directory.path().join("memory")) },
-            checkers: Default::default(),
+            checkers: self.checkers,
             naming: Arc::new(|name| name.parse()),
             hooks: self.hooks,
             servers: Arc::new(self.servers),

@@ -159,6 +159,25 @@ pub fn nobody() -> Inquirer {
 pub type BlobReader = Arc<dyn Fn(String) -> BoxFuture<'static, Option<Vec<u8>>> + Send + Sync>;
 
 impl ToolContext {
+    /// What a tool is given that no agent calls: nobody watches, nobody can be asked, nothing is confined.
+    pub fn alone(session: SessionId, call: CallId, cwd: &Path) -> Self {
+        Self {
+            session,
+            call,
+            cwd: cwd.into(),
+            reach: Reach::default(),
+            cancel: CancellationToken::new(),
+            views: FileViews::default(),
+            todos: Arc::default(),
+            sandbox: None,
+            progress: Arc::new(|_| {}),
+            ask: nobody(),
+            blobs: Arc::new(|_| Box::pin(async { None })),
+            way_back: None,
+            caller: None,
+        }
+    }
+
     /// An absolute path for what a model wrote, without `.` and `..`.
     ///
     /// Invariant: what a tool opens is what the policy judged: `link/..` is the directory the

@@ -10,10 +10,9 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use rooftree_protocol::{CallId, Effect, SessionId};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_tools::{Judged, Policy, Processes, Tool, ToolContext, tool::FileViews, toolset::Found};
+use rooftree_tools::{Judged, Policy, Processes, Tool, ToolContext, toolset::Found};
 use serde_json::json;
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     contest::contest,
@@ -69,21 +68,8 @@ async fn search(grep: &dyn Tool, root: &Path) -> Result<()> {
     let input = grep.normalise("Grep", json!({"pattern": NOWHERE})).map_err(anyhow::Error::msg)?;
     let name = grep.spec().name.as_str();
     let judged = Judged { tool: name, subject: Some("."), input: None, effect: Effect::ReadOnly, cwd: root };
-    let context = ToolContext {
-        session: SessionId::from_entropy(1),
-        call: CallId::from_entropy(1),
-        cwd: root.into(),
-        reach: Policy::default().reach(&judged),
-        cancel: CancellationToken::new(),
-        views: FileViews::default(),
-        todos: Arc::default(),
-        sandbox: None,
-        progress: Arc::new(|_| {}),
-        caller: None,
-        way_back: None,
-        ask: rooftree_tools::tool::nobody(),
-        blobs: Arc::new(|_| Box::pin(async { None })),
-    };
+    let alone = ToolContext::alone(SessionId::from_entropy(1), CallId::from_entropy(1), root);
+    let context = ToolContext { reach: Policy::default().reach(&judged), ..alone };
     let output = grep.run(input, context).await;
     ensure!(output.failure.is_none(), "Grep failed: {:?}", output.content);
     Ok(())

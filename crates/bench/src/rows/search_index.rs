@@ -1,13 +1,12 @@
 //! SemanticSearch over ten thousand files: the first search, one after an edit, and one of many.
 
-use std::{cell::Cell, fs, path::Path, sync::Arc};
+use std::{cell::Cell, fs, path::Path};
 
 use anyhow::{Result, ensure};
 use rooftree_protocol::{CallId, Effect, SessionId};
-use rooftree_tools::{Judged, Policy, SemanticSearch, Tool, ToolContext, tool::FileViews};
+use rooftree_tools::{Judged, Policy, SemanticSearch, Tool, ToolContext};
 use serde_json::json;
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     contest::alone,
@@ -103,21 +102,8 @@ async fn search(tool: &SemanticSearch, root: &Path, query: &str) -> Result<()> {
     let input = tool.normalise("SemanticSearch", json!({"query": query})).map_err(anyhow::Error::msg)?;
     let name = tool.spec().name.as_str();
     let judged = Judged { tool: name, subject: Some("."), input: None, effect: Effect::ReadOnly, cwd: root };
-    let context = ToolContext {
-        session: SessionId::from_entropy(1),
-        call: CallId::from_entropy(1),
-        cwd: root.into(),
-        reach: Policy::default().reach(&judged),
-        cancel: CancellationToken::new(),
-        views: FileViews::default(),
-        todos: Arc::default(),
-        sandbox: None,
-        progress: Arc::new(|_| {}),
-        caller: None,
-        way_back: None,
-        ask: rooftree_tools::tool::nobody(),
-        blobs: Arc::new(|_| Box::pin(async { None })),
-    };
+    let alone = ToolContext::alone(SessionId::from_entropy(1), CallId::from_entropy(1), root);
+    let context = ToolContext { reach: Policy::default().reach(&judged), ..alone };
     let output = tool.run(input, context).await;
     ensure!(output.failure.is_none() && output.text().contains("(score"), "found nothing: {}", output.text());
     Ok(())

@@ -5,10 +5,9 @@ use std::{path::Path, process::Command, sync::Arc};
 use anyhow::{Context, Result, ensure};
 use rooftree_protocol::{CallId, Confinement, SandboxMode, SessionId};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_tools::{Confining, Processes, Tool, ToolContext, tool::FileViews, toolset::Found};
+use rooftree_tools::{Confining, Processes, Tool, ToolContext, toolset::Found};
 use serde_json::json;
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     contest::contest,
@@ -53,21 +52,8 @@ fn bare(directory: &Path) -> Result<()> {
 async fn run(bash: &dyn Tool, directory: &Path, mode: SandboxMode) -> Result<()> {
     let input = bash.normalise("Bash", json!({"command": "true"})).map_err(anyhow::Error::msg)?;
     let confinement = Confinement { mode, ..Confinement::default() };
-    let context = ToolContext {
-        reach: rooftree_tools::Reach::default(),
-        session: SessionId::from_entropy(1),
-        call: CallId::from_entropy(1),
-        cwd: directory.into(),
-        cancel: CancellationToken::new(),
-        views: FileViews::default(),
-        todos: Arc::default(),
-        sandbox: Some(Confining { confinement, ..Confining::default() }),
-        progress: Arc::new(|_| {}),
-        ask: rooftree_tools::tool::nobody(),
-        caller: None,
-        way_back: None,
-        blobs: Arc::new(|_| Box::pin(async { None })),
-    };
+    let alone = ToolContext::alone(SessionId::from_entropy(1), CallId::from_entropy(1), directory);
+    let context = ToolContext { sandbox: Some(Confining { confinement, ..Confining::default() }), ..alone };
     let output = bash.run(input, context).await;
     ensure!(output.failure.is_none(), "{}", output.text());
     Ok(())

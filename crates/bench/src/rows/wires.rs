@@ -1,13 +1,8 @@
 //! What a turn and a streamed delta cost over each wire, from a server on loopback to a watcher.
 
-use std::{
-    fs,
-    io::{BufRead, BufReader, Read},
-    path::Path,
-    process::{Child, ChildStdout, Command, Stdio},
-    sync::Arc,
-    time::Instant,
-};
+mod server;
+
+use std::{path::Path, sync::Arc, time::Instant};
 
 use anyhow::{Context, Result};
 use futures::future::try_join_all;
@@ -19,11 +14,11 @@ use rooftree_providers::{
     http::{Client, Secret, Timeouts},
     openai,
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+use self::server::Server;
 use crate::{
     contest::{Pair, contest, median},
     machine,
@@ -40,55 +35,6 @@ const TURNS: usize = 20;
 
 /// As many as the sessions of a crowd have elsewhere.
 const CROWD_TURNS: usize = 5;
-
-/// The vendor's side: a program of its own, as it is a machine of its own elsewhere.
-struct Server {
-    program: Child,
-    said: BufReader<ChildStdout>,
-    url: String,
-}
-
-impl Server {
-    /// Starts one that gives these answers. Its script lies in the directory.
-    fn start(place: &Place, wire: &Wire, work: &Path, answers: &[Value]) -> Result<Self> {
-        Self::start_in(place, wire, work, answers, &[])
-    }
-
-    fn start_in(place: &Place, wire: &Wire, work: &Path, answers: &[Value], order: &[&str]) -> Result<Self> {
-        let script = work.join("answers.json");
-        fs::write(&script, serde_json::to_vec(answers)?)?;
-        let mut command = Command::new(place.program("model-server"));
-        command.arg(wire.server).arg(script).args(order).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut program = command.spawn().context("start model-server")?;
-        let mut url = String::new();
-        let mut said = BufReader::new(program.stdout.take().context("hear model-server")?);
-        said.read_line(&mut url)?;
-        anyhow::ensure!(!url.is_empty(), "model-server does not say where it is");
-        Ok(Self { program, said, url: url.trim().to_owned() })
-    }
-
-    /// Ends it; says when each question was there and when it was answered.
-    fn end(mut self) -> Result<Vec<Times>> {
-        drop(self.program.stdin.take());
-        let lines = self.said.by_ref().lines();
-        lines.map(|line| Ok(serde_json::from_str(&line?)?)).collect()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // There is nothing to be done about a program that is gone already.
-        let _ = self.program.kill();
-        let _ = self.program.wait();
-    }
-}
-
-/// Seconds since the first question.
-#[derive(Deserialize)]
-struct Times {
-    at: f64,
-    answered: Option<f64>,
-}
 
 /// A wire: its name, its server, and the way to it.
 struct Wire {

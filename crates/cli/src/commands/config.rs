@@ -1,10 +1,11 @@
 //! Shows what is set, and by whom. One action, one file.
 
 mod look;
+mod set;
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::{ErrorCode, Problem};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::look::{Effect, Setting};
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
     exit::Exit,
     listing::{self, Output},
     output,
-    settings::{layer::Layer, layers},
+    settings::{layer::Layer, layers, usual::usual},
     table::{Give, Table},
     wording::place,
 };
@@ -41,6 +42,8 @@ enum Action {
         #[arg(value_name = "KEY")]
         key: String,
     },
+    /// Change one value in a file, and nothing else that is written there
+    Set(set::Arguments),
     /// Show where settings are looked for, the weakest first
     Path,
 }
@@ -68,11 +71,12 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             let mut settings = look::settings(&layers)?;
             settings.retain(|setting| setting.key == key && setting.effect == Effect::Counts);
             if settings.is_empty() {
-                return Err(unset(&key, &layers));
+                return usually(&key, &layers, environment);
             }
             let lines = settings.iter().map(|setting| format!("{}\n", setting.plain()));
             output::print(&lines.collect::<String>())?;
         }
+        Action::Set(arguments) => set::set(&arguments, &layers, environment)?,
         Action::Path => {
             let places = [
                 environment.system.join("config.toml"),
@@ -87,6 +91,19 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             }
         }
     }
+    Ok(Exit::DONE)
+}
+
+/// What holds where nobody has set it.
+fn usually(key: &str, layers: &[Layer], environment: &Environment) -> Result<Exit, Problem> {
+    let Some(usual) = usual(key) else { return Err(unset(key, layers)) };
+    let (line, what) = match &usual {
+        Value::Null => (String::new(), "there is no limit"),
+        Value::String(text) => (format!("{text}\n"), "this is the default"),
+        other => (format!("{other}\n"), "this is the default"),
+    };
+    output::print(&line)?;
+    output::mention(environment, &format!("`{key}` is not set: {what}"));
     Ok(Exit::DONE)
 }
 

@@ -8,7 +8,7 @@ use toml::Table;
 use super::{Settings, read};
 
 /// Whose word it is, which decides what it can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// For everybody on this machine.
     System,

@@ -30,6 +30,11 @@ pub fn all(environment: &Environment) -> Result<Vec<Layer>, Problem> {
     Ok(layers)
 }
 
+/// A layer in which `KEY=VALUE` is said.
+pub fn typed(one: &str) -> Result<Layer, Problem> {
+    typed::one(one)
+}
+
 /// A layer in which a key is set, to whatever, for whoever wants to know if it can be.
 pub fn trying(key: &str) -> Result<Layer, Problem> {
     typed::one(&format!("{key}=?"))

@@ -133,22 +133,13 @@ pub mod tests {
         let error = (status == RunStatus::Failed)
             .then(|| Problem::new(rooftree_protocol::ErrorCode::Internal, "it broke"));
         let end = RunEnd {
-            status,
             text: text.into(),
             turns: 2,
             calls: 1,
             usage: Usage { input: 900, output: 100, ..Usage::none() },
             duration_ms: 1_200,
-            files: Vec::new(),
-            explored: Vec::new(),
-            tools: Vec::new(),
-            steps: Vec::new(),
-            delegated: Usage::none(),
-            workspace: None,
-            verified: None,
-            outside: false,
-            denials: Vec::new(),
             error,
+            ..RunEnd::new(status)
         };
         event(tail, EventBody::RunCompleted(end))
     }

@@ -1,9 +1,10 @@
-//! The card that asks a person about one call, and what each key means.
+//! The card that asks a person about one call. What each key means is in `card/answering.rs`.
 //!
 //! Whatever an agent wrote is shown, never obeyed: all of a command, the beginning of a long diff
 //! and a key for the rest of it. Each piece stands on lines of its own below a fixed label, so that
 //! no text can look like the choices.
 
+mod answering;
 #[cfg(test)]
 mod spoofs;
 #[cfg(test)]
@@ -11,12 +12,11 @@ pub mod tests;
 
 use std::time::Duration;
 
-use rooftree_protocol::{
-    Answer, Effect, Event, EventBody, PermissionDecision, PermissionId, PermissionScope, SessionId, Timestamp,
-};
+use rooftree_protocol::{Effect, Event, EventBody, PermissionId, PermissionScope, SessionId, Timestamp};
 
 use unicode_width::UnicodeWidthStr;
 
+pub use self::answering::Choice;
 use super::{
     clean::{clean, clean_line, visible},
     flow,
@@ -52,17 +52,6 @@ pub struct Card {
     scopes: Vec<PermissionScope>,
     /// Whether all of the detail is shown.
     is_whole: bool,
-}
-
-/// What a key means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// Settles the question.
-    Answer(Answer),
-    /// Wants to say why not.
-    SayWhy,
-    /// Wants to see all of it.
-    ShowAll,
 }
 
 impl Card {
@@ -234,79 +223,6 @@ impl Card {
     /// Where the answer is typed; says how long there is for it.
     pub fn prompt(left: Duration) -> Line {
         Line::of(Look::Dim, format!("  no by itself in {} ", in_words(left))).with(Look::Accent, "› ")
-    }
-
-    /// What a key means here; none if nothing.
-    pub fn choice(&self, key: char) -> Option<Choice> {
-        let allow = |scope| {
-            let is_offered = scope == PermissionScope::Once || self.scopes.contains(&scope);
-            is_offered.then(|| self.bound(Answer::allow(scope)))
-        };
-        match key.to_ascii_lowercase() {
-            'y' => allow(PermissionScope::Once),
-            's' => allow(PermissionScope::Session),
-            'p' => allow(PermissionScope::Project),
-            'a' => allow(PermissionScope::Always),
-            // A bare Enter must never permit anything.
-            'n' => Some(self.bound(Answer::deny(None))),
-            'f' => Some(Choice::SayWhy),
-            'v' => Some(Choice::ShowAll),
-            _ => None,
-        }
-    }
-
-    /// No, with words to the model if there are any.
-    pub fn refusal(&self, words: &str) -> Answer {
-        let because = Some(words.trim().to_owned()).filter(|words| !words.is_empty());
-        Answer { digest: self.shown_digest(), ..Answer::deny(because) }
-    }
-
-    fn bound(&self, answer: Answer) -> Choice {
-        Choice::Answer(Answer { digest: self.shown_digest(), ..answer })
-    }
-
-    /// What was shown is what is answered.
-    fn shown_digest(&self) -> Option<String> {
-        Some(self.digest.clone()).filter(|digest| !digest.is_empty())
-    }
-
-    /// What is left of the card when it is answered.
-    pub fn answered(&self, answer: &Answer) -> Line {
-        let (icon, look, said) = match (answer.decision, answer.scope) {
-            (PermissionDecision::Allow, PermissionScope::Once) => ("✓ ", Look::Good, "yes, once".to_owned()),
-            (PermissionDecision::Allow, PermissionScope::Session) => {
-                ("✓ ", Look::Good, format!("yes, this session: {}", self.rule))
-            }
-            (PermissionDecision::Allow, PermissionScope::Project) => {
-                ("✓ ", Look::Good, format!("yes, in this project: {}", self.rule))
-            }
-            (PermissionDecision::Allow, PermissionScope::Always) => {
-                ("✓ ", Look::Good, format!("yes, always: {}", self.rule))
-            }
-            (PermissionDecision::Deny, _) => ("✗ ", Look::Warning, "no".to_owned()),
-        };
-        let said = match &answer.because {
-            Some(words) => format!("{said}: {words}"),
-            None => said,
-        };
-        self.closed(icon, look, &said)
-    }
-
-    /// What is left of the card when somebody else, or time, has settled it.
-    pub fn settled(&self, by: &str) -> Line {
-        let said = match by {
-            "expired" => "nobody answered in time".to_owned(),
-            "cancelled" => "not needed any more".to_owned(),
-            by => format!("answered by {by} elsewhere"),
-        };
-        self.closed("· ", Look::Dim, &said)
-    }
-
-    fn closed(&self, icon: &str, look: Look, said: &str) -> Line {
-        // What was said comes first: a narrow terminal cuts the rest.
-        Line::of(look, format!("{icon}{said}"))
-            .with(Look::Dim, format!(" — {}: ", self.agent))
-            .with(Look::Plain, self.subject())
     }
 }
 

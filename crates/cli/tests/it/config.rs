@@ -28,12 +28,57 @@ fn every_value_is_shown_with_its_origin_and_what_it_goes_before() {
     assert!(line(&["permission.allow", "no effect: a project can only narrow"]), "{shown}");
     assert_eq!(config(&desk, &["get", "limits.max_turns"]).well(), "3\n");
     assert_eq!(config(&desk, &["get", "model"]).well(), "a/b\n");
-    let missing = config(&desk, &["get", "limits.timeout"]);
-    assert!(missing.code == 2 && missing.err.contains("`limits.timeout` is not set"), "{missing:?}");
+    let missing = config(&desk, &["get", "search.embeddings"]);
+    assert!(missing.code == 2 && missing.err.contains("`search.embeddings` is not set"), "{missing:?}");
     let unknown = config(&desk, &["get", "limits.max_turn"]);
     assert!(unknown.code == 2 && unknown.err.contains("did you mean `limits.max_turns`?"), "{unknown:?}");
     let json = config(&desk, &["show", "--origin", "-o", "json"]).well();
     let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert!(rows.as_array().unwrap().iter().any(|row| row["effect"] == "overridden"), "{json}");
     assert!(config(&desk, &["path"]).well().contains("/etc/rooftree/managed.toml"));
+}
+
+#[test]
+fn what_nobody_has_set_has_its_default_and_that_is_said() {
+    let desk = Desk::with_echo();
+    for (key, default, said) in [
+        ("limits.max_turns", "200\n", "this is the default"),
+        ("permission.mode", "ask\n", "this is the default"),
+        ("permission.deny", "[]\n", "this is the default"),
+        ("limits.timeout", "", "there is no limit"),
+    ] {
+        let done = config(&desk, &["get", key]);
+        assert!(done.err.contains(&format!("`{key}` is not set: {said}")), "{done:?}");
+        assert_eq!(done.well(), default, "{key}");
+    }
+}
+
+#[test]
+fn one_value_is_set_and_nothing_else_that_is_written_changes() {
+    let desk = Desk::with_echo();
+    let file = desk.house.path().join("config.toml");
+    let written = "# mine\nmodel = 'a/b' # good\n\n[limits]\n# enough for all\nmax_turns = 10 # turns\n";
+    fs::write(&file, written).unwrap();
+    config(&desk, &["set", "limits.max_turns", "20"]).well();
+    assert_eq!(fs::read_to_string(&file).unwrap(), written.replace("= 10", "= 20"));
+    config(&desk, &["set", "limits.timeout", "5m", "--user"]).well();
+    let both = written.replace("= 10 # turns\n", "= 20 # turns\ntimeout = \"5m\"\n");
+    assert_eq!(fs::read_to_string(&file).unwrap(), both);
+    assert_eq!(config(&desk, &["get", "limits.timeout"]).well(), "5m\n");
+    for (key, value, words) in [
+        ("limits.max_turn", "3", "did you mean `limits.max_turns`?"),
+        ("limits.max_turns", "many", "`max_turns` cannot be \"many\""),
+        ("limits", "3", "must be a table"),
+    ] {
+        let refused = config(&desk, &["set", key, value]);
+        assert!(refused.code == 2 && refused.err.contains(words), "{refused:?}");
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), both, "what was refused is not written");
+    let widened = config(&desk, &["set", "permission.allow", "['Bash']", "--project"]);
+    assert!(
+        widened.err.contains("permission.allow in ") && widened.err.contains("is ignored"),
+        "{widened:?}"
+    );
+    let project = fs::read_to_string(desk.path().join(".rooftree/config.toml")).unwrap();
+    assert_eq!(project, "[permission]\nallow = [\"Bash\"]\n");
 }

@@ -15,6 +15,7 @@ mod demo;
 mod doctor;
 mod hooks;
 mod init;
+mod machine;
 mod mcp;
 mod models;
 mod permissions;

@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::{Limits, Network, Sandbox, repository};
+use crate::environment::PLAIN;
 
 /// Homes, and what only root should read: whoever runs this as root would otherwise show it.
 const HIDDEN: &[&str] = &[
@@ -82,17 +83,8 @@ const KEYS: &[&str] = &[
     ".bash_history",
 ];
 
-/// Variables that say where things are and how to speak, not who somebody is.
+/// More variables that say where things are and how to speak, not who somebody is.
 const VARIABLES: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "TZ",
     "TERM",
     "COLORTERM",
     "NO_COLOR",
@@ -162,7 +154,7 @@ impl Sandbox {
             network,
             gate: None,
             limits: Limits::default(),
-            environment: VARIABLES.iter().map(|name| (*name).to_owned()).collect(),
+            environment: PLAIN.iter().chain(VARIABLES).map(|name| (*name).to_owned()).collect(),
             backend: None,
         }
     }

@@ -165,6 +165,30 @@ pub struct RunEnd {
     pub error: Option<Problem>,
 }
 
+impl RunEnd {
+    /// The end of a run that has done nothing.
+    pub fn new(status: RunStatus) -> Self {
+        Self {
+            status,
+            text: String::new(),
+            turns: 0,
+            calls: 0,
+            usage: Usage::none(),
+            duration_ms: 0,
+            files: Vec::new(),
+            explored: Vec::new(),
+            tools: Vec::new(),
+            steps: Vec::new(),
+            delegated: Usage::none(),
+            workspace: None,
+            verified: None,
+            outside: false,
+            denials: Vec::new(),
+            error: None,
+        }
+    }
+}
+
 /// What a run changed in a working copy of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceNote {

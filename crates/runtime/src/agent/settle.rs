@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rooftree_protocol::{
     EventBody, Lane, Mandate, Message, MessageId, Origin, Outcome, Part, RunId, RunStatus, ToolCall,
-    event::RunEnd,
+    event::{RunEnd, RunMode},
 };
 use rooftree_store::{Post, failpoint};
 
@@ -86,6 +86,7 @@ fn reply(agent: &Agent, run: &RunId, mandate: &Mandate, end: &RunEnd) -> Post {
         agent: agent.session.agent.clone(),
         status: end.status,
         usage: task::total(end),
+        checks: mandate.mode == RunMode::Verifying,
     };
     let parts = vec![Part::text(task::notice(&agent.session.agent, run, end, agent.kit.limits.answer_chars))];
     let id = MessageId::from_entropy(agent.world.entropy());

@@ -8,7 +8,7 @@ use rooftree_protocol::{
 };
 use rooftree_store::{InboxItem, failpoint, looked_at};
 
-use super::{Agent, History, hook_points, inspected::is_inspection, journal::Commit};
+use super::{Agent, History, hook_points, journal::Commit};
 use crate::{Error, inbox, world::World};
 
 /// Whose reply a call is that no model has asked for.
@@ -87,25 +87,20 @@ pub(super) async fn is_left(world: &World, session: &SessionId, history: &Histor
 
 /// Whether a message at the boundary starts a run where there is none.
 fn is_news(history: &History, item: &InboxItem) -> bool {
-    !item.message.silent && !is_answered(item, |task| history.is_told(task))
+    !item.message.silent && !is_told(history, item)
 }
 
-/// Whether the conversation has this already, or will: a call has told how the task ended, or its
-/// answer belongs to a verdict.
-fn is_told(agent: &Agent, item: &InboxItem) -> bool {
-    is_answered(item, |task| agent.history.is_told(task) || is_inspection(agent, task))
-}
-
-/// Whether a message tells the end of a task that is known.
-fn is_answered(item: &InboxItem, is_known: impl Fn(&RunId) -> bool) -> bool {
-    let is_known = |task| is_known(task) && !failpoint::is_without("told");
-    matches!(&item.message.origin, Origin::Task { task, .. } if is_known(task))
+/// Whether the conversation has this already: a call has told how the task ended, or its answer belongs
+/// to a verdict. One that nobody waits for any more belongs to none, and is told nowhere either.
+fn is_told(history: &History, item: &InboxItem) -> bool {
+    let is_known = |task, checks| (checks || history.is_told(task)) && !failpoint::is_without("told");
+    matches!(&item.message.origin, Origin::Task { task, checks, .. } if is_known(task, *checks))
 }
 
 /// Takes what has been told already, as far as nothing else is before it. Never starts a run.
 /// Says whether there was anything: there may be more than was looked at.
 fn put_aside(agent: &mut Agent, items: &[InboxItem]) -> bool {
-    let told: Vec<&InboxItem> = items.iter().take_while(|item| is_told(agent, item)).collect();
+    let told: Vec<&InboxItem> = items.iter().take_while(|item| is_told(&agent.history, item)).collect();
     if told.is_empty() {
         return false;
     }
@@ -185,7 +180,7 @@ async fn waiting(agent: &mut Agent, lane: Lane) -> Result<Vec<InboxItem>, Error>
 }
 
 fn entering(agent: &Agent, item: &InboxItem) -> EventBody {
-    if let (Origin::Task { task, .. }, true) = (&item.message.origin, is_told(agent, item)) {
+    if let (Origin::Task { task, .. }, true) = (&item.message.origin, is_told(&agent.history, item)) {
         let (message, task) = (item.message.id.clone(), task.clone());
         return EventBody::InboxDelivered { message, task, lane: item.lane, position: item.position };
     }

@@ -115,7 +115,8 @@ pub(crate) fn answer(agent: &str, run: &RunId, end: &RunEnd, limit: usize) -> St
     }
 }
 
-fn said(agent: &str, end: &RunEnd, limit: usize) -> String {
+/// The same without what became of its working copy.
+pub(crate) fn said(agent: &str, end: &RunEnd, limit: usize) -> String {
     let text = end.text.trim();
     let text =
         if output::is_long(text, limit) { output::cut(text, limit, None).text } else { text.to_owned() };

@@ -21,7 +21,7 @@ use rooftree_tools::{ToolOutput, output};
 use tokio_util::sync::CancellationToken;
 
 use self::inspection::Inspector;
-use super::{Agent, inspected::attempt, limits::End};
+use super::{Agent, limits::End};
 use crate::{Error, checks::Check};
 
 /// Characters of what a verifier says that are kept.
@@ -29,7 +29,7 @@ const SAID: usize = 4_000;
 
 /// Runs all verifiers and keeps their verdict. Says if the run must end for something that came meanwhile.
 pub(super) async fn verify(agent: &mut Agent) -> Result<Option<End>, Error> {
-    let attempt = attempt(agent);
+    let attempt = agent.history.run().map_or(1, |run| run.verifications + 1);
     let (mut reports, mut usage) = (Vec::new(), Usage::none());
     for (name, verifier) in agent.verifiers.clone().iter() {
         let checked = match verifier {

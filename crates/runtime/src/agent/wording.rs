@@ -78,20 +78,29 @@ fn escaped(text: &str) -> String {
 
 /// A person's text as it is, except that no tag of ours can begin or end in it.
 fn inert(text: &str) -> String {
-    const TAG: &str = "system_message";
+    defused(text, |_, name| is_called(name, "system_message"))
+}
+
+/// A text as it is, except for the beginnings of tags that are meant: by what stands between `<` and a
+/// name, and by what follows from there.
+pub(super) fn defused(text: &str, is_meant: impl Fn(&str, &str) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find('<') {
-        let (before, tag) = rest.split_at(at);
-        out.push_str(before);
+    while let Some((before, tag)) = rest.split_once('<') {
         // Whatever a reader may skip, on a screen or in a tokenizer, is skipped here too.
         let name = tag.trim_start_matches(|c: char| !c.is_alphanumeric());
-        let ours = name.get(..TAG.len()).is_some_and(|start| start.eq_ignore_ascii_case(TAG));
-        out.push_str(if ours { "&lt;" } else { "<" });
-        rest = tag.get(1..).unwrap_or_default();
+        let marks = tag.get(..tag.len() - name.len()).unwrap_or_default();
+        out.push_str(before);
+        out.push_str(if is_meant(marks, name) { "&lt;" } else { "<" });
+        rest = tag;
     }
     out.push_str(rest);
     out
+}
+
+/// Whether a tag's name begins like this, in any case.
+pub(super) fn is_called(name: &str, called: &str) -> bool {
+    name.get(..called.len()).is_some_and(|start| start.eq_ignore_ascii_case(called))
 }
 
 #[cfg(test)]

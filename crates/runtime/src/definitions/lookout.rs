@@ -164,10 +164,53 @@ fn stamped(paths: &[PathBuf]) -> (u64, SystemTime) {
     for path in paths {
         let facts = fs::metadata(path).ok();
         let modified = facts.as_ref().and_then(|facts| facts.modified().ok());
-        latest = latest.max(modified.unwrap_or(UNIX_EPOCH));
+        latest = latest.max(modified.unwrap_or(UNIX_EPOCH)).max(facts.as_ref().map_or(UNIX_EPOCH, changed));
         let place =
             facts.as_ref().map(|facts| (facts.ino(), facts.size(), facts.ctime(), facts.ctime_nsec()));
         (modified, place).hash(&mut hasher);
     }
     (hasher.finish(), latest)
+}
+
+/// When something was last done to a file: whoever sets its time back does not set this back.
+fn changed(facts: &fs::Metadata) -> SystemTime {
+    let seconds = u64::try_from(facts.ctime()).unwrap_or_default();
+    UNIX_EPOCH + Duration::new(seconds, u32::try_from(facts.ctime_nsec()).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SystemClock;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    /// A project whose instructions were changed so long after or before now, as far as its time tells.
+    fn project(modified: SystemTime) -> (tempfile::TempDir, Places) {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("AGENTS.md");
+        fs::write(&file, "Be kind.").unwrap();
+        fs::File::options().append(true).open(&file).unwrap().set_modified(modified).unwrap();
+        let places = Places::around(place.path(), None, None).trusted(Trust::Given);
+        (place, places)
+    }
+
+    #[test]
+    fn what_changed_right_before_it_was_read_is_not_taken_to_stay() {
+        let now = SystemTime::now();
+        let (_place, places) = project(now - HOUR);
+        let read = Surroundings::read(&places, 1_000);
+        let is_settled = |since| Seen::of(&read, &places, &Recheck::default(), since).is_settled;
+        assert!(is_settled(SystemTime::now() + HOUR));
+        assert!(!is_settled(now), "its time is an hour old, and it was written after that");
+        assert!(!is_settled(now - HOUR + COARSE));
+    }
+
+    #[test]
+    fn it_is_read_again_although_nothing_shows_a_change() {
+        let (_place, places) = project(SystemTime::now() + HOUR);
+        let lookout = Lookout::watching(places, Recheck::default(), 1_000, Arc::new(SystemClock));
+        let watch = lookout.watch.unwrap();
+        assert!(watch.changed().is_some() && watch.changed().is_some());
+    }
 }

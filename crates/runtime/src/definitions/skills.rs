@@ -45,7 +45,8 @@ pub(super) fn read(places: &Places) -> (Vec<Skill>, Vec<String>) {
     {
         for place in entries(&directory).into_iter().filter(|place| place.join("SKILL.md").is_file()) {
             match skill(&place, level) {
-                Ok(skill) => {
+                Ok((skill, remark)) => {
+                    remarks.extend(remark.map(|remark| format!("skill {}: {remark}", place.display())));
                     skills.retain(|known| !known.name.eq_ignore_ascii_case(&skill.name));
                     skills.push(skill);
                 }
@@ -57,7 +58,8 @@ pub(super) fn read(places: &Places) -> (Vec<Skill>, Vec<String>) {
     (skills, remarks)
 }
 
-fn skill(directory: &Path, level: Level) -> Result<Skill, String> {
+/// A skill, and what people should know about it.
+fn skill(directory: &Path, level: Level) -> Result<(Skill, Option<&'static str>), String> {
     let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let text = read_bounded(&directory.join("SKILL.md"), LONGEST).ok_or("SKILL.md cannot be read")?;
     let front = split(&text).front.ok_or("SKILL.md has no frontmatter with name and description")?;
@@ -68,15 +70,31 @@ fn skill(directory: &Path, level: Level) -> Result<Skill, String> {
         Some(when) => format!("{said} {when}"),
         None => said,
     };
-    Ok(Skill {
+    let is_for_models = !flag(&front, "disable-model-invocation")?.unwrap_or(false);
+    // That people cannot call it holds for every skill; that they can is a promise nobody keeps.
+    let is_for_people = flag(&front, "user-invocable")?.unwrap_or(false);
+    let remark = "`user-invocable: true` has no effect: people name skills only in agents' files";
+    let skill = Skill {
         name,
         description: description.split_whitespace().collect::<Vec<_>>().join(" "),
         directory: directory.to_owned(),
         allowed_tools: rules_of(&front, "allowed-tools"),
         disallowed_tools: rules_of(&front, "disallowed-tools").unwrap_or_default(),
-        is_listed: text_of(&front, "disable-model-invocation").as_deref() != Some("true"),
+        is_listed: is_for_models,
         level,
-    })
+    };
+    Ok((skill, is_for_people.then_some(remark)))
+}
+
+/// Whether something is so. What is neither is not guessed: it would decide who may use the skill.
+fn flag(front: &Node, key: &str) -> Result<Option<bool>, String> {
+    let Some(entry) = front.entries().into_iter().flatten().find(|entry| entry.key == key) else {
+        return Ok(None);
+    };
+    match entry.node.flag() {
+        Some(flag) => Ok(Some(flag)),
+        None => Err(format!("`{key}` must be true or false")),
+    }
 }
 
 fn text_of(front: &Node, key: &str) -> Option<String> {
@@ -145,4 +163,30 @@ impl Skill {
 /// Those of a list that a scope lets through. Globs are compared without case.
 pub fn skills_in_scope<'a>(skills: &'a [Skill], scope: &Scope) -> Vec<&'a Skill> {
     skills.iter().filter(|skill| is_named(scope, &skill.name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_use_a_skill_is_never_guessed() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("deploy");
+        std::fs::create_dir(&directory).unwrap();
+        let read = |lines: &str| {
+            let text = format!("---\nname: deploy\ndescription: ships it\n{lines}---\nbody");
+            std::fs::write(directory.join("SKILL.md"), text).unwrap();
+            skill(&directory, Level::User).map(|(skill, remark)| (skill.is_listed, remark.is_some()))
+        };
+        assert_eq!(read(""), Ok((true, false)));
+        assert_eq!(read("user-invocable: false\n"), Ok((true, false)), "nobody can, and so it is");
+        assert_eq!(read("user-invocable: true\n"), Ok((true, true)), "that is said");
+        assert_eq!(read("disable-model-invocation: true\n"), Ok((false, false)));
+        assert_eq!(read("disable-model-invocation: yes\n"), Ok((false, false)));
+        for wrong in ["disable-model-invocation: [x]\n", "user-invocable: maybe\n"] {
+            let why = read(wrong).unwrap_err();
+            assert!(why.contains("must be true or false"), "{why}");
+        }
+    }
 }

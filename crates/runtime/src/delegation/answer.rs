@@ -129,7 +129,8 @@ pub(super) fn cancelled(asked: &Asked) -> ToolOutput {
 pub(super) fn ended(request: &Request, asked: &Asked, end: &RunEnd) -> ToolOutput {
     let words = match request.surface {
         Surface::AgentsMessage => spelled(response(asked, end)),
-        Surface::Verifier => task::answer(&asked.agent, &asked.task, end, usize::MAX),
+        // What it says ends with its verdict, and nothing is said after it.
+        Surface::Verifier => task::said(&asked.agent, end, usize::MAX),
         _ => told(&asked.note(), end),
     };
     output(asked.note(), end, words)

@@ -46,24 +46,9 @@ const SETTINGS: [&str; 17] = [
     "filter.lfs.required=false",
 ];
 
-/// What git inherits: where programs and settings are, and how to speak. It runs what repositories name
-/// (filters, merge drivers), so nothing else is theirs to read.
-const INHERITED: [&str; 14] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "TZ",
-    "TMPDIR",
-    "XDG_*",
-    "LD_LIBRARY_PATH",
-    "NIX_*",
-    "DEVELOPER_DIR",
-];
+/// What git inherits besides what every program needs: where settings and libraries are. It runs what
+/// repositories name (filters, merge drivers), so nothing else is theirs to read.
+const INHERITED: [&str; 5] = ["TMPDIR", "XDG_*", "LD_LIBRARY_PATH", "NIX_*", "DEVELOPER_DIR"];
 
 /// Whose name is on snapshots; a user without a configured name can have them too.
 const WHO: (&str, &str) = ("Rooftree", "rooftree@localhost");
@@ -260,8 +245,7 @@ fn is_locked(answer: &Answer) -> bool {
 }
 
 fn environment(index: Option<&Path>) -> Environment {
-    let only = Some(INHERITED.map(str::to_owned).to_vec());
-    let environment = Environment { only, ..Environment::default() }
+    let environment = Environment::plain(&INHERITED)
         .with("LC_ALL", "C")
         .with("GIT_TERMINAL_PROMPT", "0")
         .with("GIT_OPTIONAL_LOCKS", "0")

@@ -8,7 +8,7 @@ use rooftree_protocol::{
 use rooftree_providers::scripted::{Call, Entry, call, say};
 use rooftree_testkit::{House, Plan, marks::living};
 use rooftree_tools::{
-    Toolset,
+    Policy, Rule, Toolset,
     mcp::{Servers, Setup},
 };
 use serde_json::json;
@@ -65,6 +65,7 @@ async fn a_tool_of_a_server_is_used_like_any_other_and_no_secret_is_kept() {
     let session = house.post("go").await;
     let end = house.finished(&session).await;
     assert_eq!(end.status, RunStatus::Completed);
+    assert!(end.outside, "what a server says comes from outside");
     assert!(end.text.contains("Nobody knows whether the call took effect"), "{}", end.text);
     let story = house.story(&session).await;
     assert!(story.contains("mcp__one__echo"), "{story}");
@@ -219,6 +220,33 @@ async fn what_a_server_does_is_asked_about_and_denied_where_nobody_can_answer() 
     let text = house.finished(&session).await.text;
     assert!(text.contains("nobody can be asked") && text.contains("acts on something elsewhere"), "{text}");
     house.close().await;
+}
+
+#[tokio::test]
+async fn what_is_read_from_a_server_is_judged_as_its_tools_are_and_comes_from_outside() {
+    let place = tempfile::tempdir().unwrap();
+    let mut one = server(place.path(), "secret-of-one");
+    one.args.push("--reading".into());
+    let rule = |text: &str| vec![Rule::parse(text).unwrap()];
+    let denying = Policy { deny: rule("mcp__one__*"), ..Policy::default() };
+    let allowing = Policy { allow: rule("mcp__one__ReadMcpResource"), ..Policy::default() };
+    let bypassing = Policy { mode: PermissionMode::Bypass, ..denying };
+    let auto = Policy { mode: PermissionMode::Auto, ..Policy::default() };
+    for (policy, words, is_read) in [
+        (bypassing, "deny rule", false),
+        (auto, "nobody can be asked", false),
+        (allowing, "what note:///first says", true),
+    ] {
+        let read = call("ReadMcpResource", json!({"uri": "note:///first"}));
+        let mut plan = plan([say("").calls([read]), say("{{ results[0].text }}")], &[("one", one.clone())]);
+        plan.policy = policy;
+        let house = plan.build();
+        let session = house.post("go").await;
+        let end = house.finished(&session).await;
+        assert!(end.text.contains(words), "{}", end.text);
+        assert_eq!(end.outside, is_read, "{words}");
+        house.close().await;
+    }
 }
 
 /// A house whose agent lets a server ask something.

@@ -148,24 +148,7 @@ fn usage_is_what_the_end_says_and_before_it_what_replies_cost() {
     telling.hear(&reply("a", StopReason::Calls));
     assert_eq!((telling.usage().input, telling.usage().output), (3, 2));
     let usage = Usage { input: 10, output: 5, ..Usage::none() };
-    let end = RunEnd {
-        status: rooftree_protocol::RunStatus::Completed,
-        text: "a".into(),
-        turns: 1,
-        calls: 0,
-        usage,
-        duration_ms: 0,
-        files: Vec::new(),
-        explored: Vec::new(),
-        tools: Vec::new(),
-        steps: Vec::new(),
-        delegated: usage,
-        workspace: None,
-        verified: None,
-        outside: false,
-        denials: Vec::new(),
-        error: None,
-    };
+    let end = RunEnd { usage, delegated: usage, ..RunEnd::new(rooftree_protocol::RunStatus::Completed) };
     telling.hear(&own(EventBody::RunCompleted(end)));
     assert_eq!((telling.usage().input, telling.usage().total()), (20, 30));
 }

@@ -125,3 +125,21 @@ async fn asking_again_with_the_same_key_is_asking_once() {
         assert_ne!(first["id"], other["id"]);
     }
 }
+
+#[tokio::test]
+async fn a_key_that_was_used_for_another_question_is_refused_and_nothing_is_asked() {
+    let reached = reached().await;
+    for user in [json!({}), json!({"user": "ada"})] {
+        let key = "idempotency-key: k1";
+        reached.answer(&with(question("one"), user.clone()), &[key]).await;
+        let refused = reached.ask(&with(question("two"), user.clone()), &[key]).await;
+        let words = refused.json()["error"]["message"].to_string();
+        assert_eq!(refused.status, 400, "{words}");
+        assert!(
+            words.contains("was used for another message") && words.contains("a key of its own"),
+            "{words}"
+        );
+        assert_eq!(reached.asked("two"), 0);
+        reached.answer(&with(question("one"), user), &[key]).await;
+    }
+}

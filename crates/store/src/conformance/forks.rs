@@ -3,6 +3,7 @@
 use rooftree_protocol::{ForkPoint, Lane};
 
 use super::{fixture::*, list};
+use crate::Repeated;
 
 list![
     a_fork_shares_what_was_before_and_goes_its_own_way,
@@ -56,7 +57,7 @@ async fn a_fork_has_an_inbox_of_its_own(store: Shelf) {
     let fork = store.fork(&root, 0, new_session(2)).await.unwrap().id;
     assert!(store.waiting(&fork, Lane::Mail, 9).await.unwrap().is_empty());
     let posted = store.post(post(&fork, Lane::Mail, 1)).await.unwrap();
-    assert_eq!((posted.position, posted.repeated), (1, false));
+    assert_eq!((posted.position, posted.repeated), (1, Repeated::No));
 }
 
 async fn a_fork_beyond_the_head_is_refused(store: Shelf) {

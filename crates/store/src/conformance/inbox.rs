@@ -5,11 +5,12 @@ use std::{collections::HashSet, sync::Arc};
 use rooftree_protocol::{Lane, Timestamp};
 
 use super::{fixture::*, list};
-use crate::{Batch, Error, Post, SessionPatch};
+use crate::{Batch, Error, Post, Repeated, SessionPatch};
 
 list![
     posts_wait_in_the_order_they_came_in_each_lane_for_itself,
     a_used_key_stores_nothing_and_returns_the_first_place,
+    a_used_key_says_whether_it_was_for_the_same_message,
     a_used_key_in_a_full_lane_returns_the_first_place,
     a_deleted_session_takes_only_what_is_meant_for_every_session,
     the_same_key_in_another_session_is_another_message,
@@ -23,7 +24,7 @@ async fn posts_wait_in_the_order_they_came_in_each_lane_for_itself(store: Shelf)
         let lane = if number % 2 == 0 { Lane::Boundary } else { Lane::Mail };
         let posted = store.post(post(&id, lane, number)).await.unwrap();
         assert_eq!(posted.position, number.div_ceil(2) as u64);
-        assert!(!posted.repeated);
+        assert_eq!(posted.repeated, Repeated::No);
     }
     let items = store.waiting(&id, Lane::Mail, 10).await.unwrap();
     let seen: Vec<_> =
@@ -41,10 +42,23 @@ async fn a_used_key_stores_nothing_and_returns_the_first_place(store: Shelf) {
     let repeated = store.post(again).await.unwrap();
     assert_eq!(
         (repeated.position, &repeated.message, repeated.repeated),
-        (first.position, &first.message, true)
+        (first.position, &first.message, Repeated::Other)
     );
     assert_eq!(store.waiting(&id, Lane::Mail, 10).await.unwrap().len(), 2);
     assert!(store.waiting(&id, Lane::Boundary, 10).await.unwrap().is_empty());
+}
+
+async fn a_used_key_says_whether_it_was_for_the_same_message(store: Shelf) {
+    let id = open(&store, 1).await;
+    let one = post(&id, Lane::Mail, 1);
+    store.post(one.clone()).await.unwrap();
+    let mut again = post(&id, Lane::Mail, 2).message;
+    again.parts.clone_from(&one.message.parts);
+    // Sent again it has another id and another time; what it says is what counts.
+    let again = Post { message: again, ..one.clone() };
+    assert_eq!(store.post(again).await.unwrap().repeated, Repeated::Same);
+    let other = Post { message: post(&id, Lane::Mail, 3).message, ..one };
+    assert_eq!(store.post(other).await.unwrap().repeated, Repeated::Other);
 }
 
 async fn a_used_key_in_a_full_lane_returns_the_first_place(store: Shelf) {
@@ -52,10 +66,10 @@ async fn a_used_key_in_a_full_lane_returns_the_first_place(store: Shelf) {
     let one = |number| Post { capacity: 1, ..post(&id, Lane::Mail, number) };
     let first = store.post(one(1)).await.unwrap();
     let repeated = store.post(one(1)).await.unwrap();
-    assert_eq!((repeated.position, repeated.repeated), (first.position, true));
+    assert_eq!((repeated.position, repeated.repeated), (first.position, Repeated::Same));
     // A place that was given back is the next one's, so there is no gap.
     let room = |number| Post { capacity: 9, ..post(&id, Lane::Mail, number) };
-    assert!(store.post(room(1)).await.unwrap().repeated);
+    assert_eq!(store.post(room(1)).await.unwrap().repeated, Repeated::Same);
     assert_eq!(store.post(room(2)).await.unwrap().position, 2);
 }
 
@@ -73,7 +87,7 @@ async fn a_deleted_session_takes_only_what_is_meant_for_every_session(store: She
 async fn the_same_key_in_another_session_is_another_message(store: Shelf) {
     let (one, two) = (open(&store, 1).await, open(&store, 2).await);
     store.post(post(&one, Lane::Mail, 1)).await.unwrap();
-    assert!(!store.post(post(&two, Lane::Mail, 1)).await.unwrap().repeated);
+    assert_eq!(store.post(post(&two, Lane::Mail, 1)).await.unwrap().repeated, Repeated::No);
 }
 
 async fn a_hundred_posts_from_ten_tasks_get_places_without_a_gap(store: Shelf) {

@@ -8,7 +8,7 @@ use super::{
     mailbox::{Mailbox, Reach},
     sessions,
 };
-use crate::{Error, InboxItem, Post, Posted, failpoint};
+use crate::{Error, InboxItem, Post, Posted, Repeated, failpoint};
 
 /// A post, spelled out by whoever posts, so that the writer does not have to.
 pub(crate) struct Letter {
@@ -30,18 +30,18 @@ pub(crate) fn post(connection: &Connection, letter: &Letter, reach: Reach) -> Re
     let (number, position) = (mailbox.session, counted.posted + 1);
     let waiting = counted.posted.saturating_sub(counted.taken);
     if waiting >= post.capacity {
-        return repeated(connection, number, &post.key)?.ok_or(Error::InboxFull(waiting));
+        return repeated(connection, number, post)?.ok_or(Error::InboxFull(waiting));
     }
     if !insert(connection, letter, (number, position), &post.key)? {
         if !failpoint::is_without("dedup") {
-            let first = repeated(connection, number, &post.key)?;
+            let first = repeated(connection, number, post)?;
             return first
                 .ok_or_else(|| Error::Failed(format!("the key `{}` is used and not there", post.key)));
         }
         insert(connection, letter, (number, position), &format!("{}#{position}", post.key))?;
     }
     mailbox.count(connection, post.lane, spoken_at(&post.message))?;
-    Ok(Posted { position, message: post.message.id.clone(), repeated: false })
+    Ok(Posted { position, message: post.message.id.clone(), repeated: Repeated::No })
 }
 
 /// When a person said this; none if nobody did.
@@ -75,16 +75,20 @@ fn insert(
     Ok(stored == 1)
 }
 
-fn repeated(connection: &Connection, number: i64, key: &str) -> Result<Option<Posted>, Error> {
+/// The first message with this key. What it says is compared: one key for two messages is a mistake that
+/// only whoever posts can judge.
+fn repeated(connection: &Connection, number: i64, post: &Post) -> Result<Option<Posted>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT position, message_id FROM inbox WHERE session = ?1 AND key = ?2 AND key <> message_id",
+        "SELECT position, message_id, message FROM inbox WHERE session = ?1 AND key = ?2 AND key <> message_id",
     )?;
-    let mut rows = statement.query(params![number, key])?;
+    let mut rows = statement.query(params![number, post.key])?;
     let Some(row) = rows.next()? else { return Ok(None) };
+    let first: Message = serde_json::from_str(row.get_ref("message")?.as_str().unwrap_or_default())?;
+    let is_same = (&first.parts, &first.call) == (&post.message.parts, &post.message.call);
     Ok(Some(Posted {
         position: column::count(row, "position")?,
         message: column::needed(row, "message_id", MessageId::parse)?,
-        repeated: true,
+        repeated: if is_same { Repeated::Same } else { Repeated::Other },
     }))
 }
 

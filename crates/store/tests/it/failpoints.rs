@@ -8,7 +8,7 @@ use std::{
 };
 
 use rooftree_protocol::Lane;
-use rooftree_store::{ClaimOutcome, Owner, SqliteStore, Store, failpoint};
+use rooftree_store::{ClaimOutcome, Owner, Repeated, SqliteStore, Store, failpoint};
 use tempfile::TempDir;
 
 use crate::scene::{self, MINUTE, NOW, assert_sound, conversation, open, post, session_id};
@@ -89,7 +89,7 @@ async fn as_a_child_use_a_key_twice() {
     let store = SqliteStore::open(database).unwrap();
     let id = open(&store, 1).await;
     for _ in 0..2 {
-        assert!(!store.post(post(&id, "key", "hello")).await.unwrap().repeated);
+        assert_eq!(store.post(post(&id, "key", "hello")).await.unwrap().repeated, Repeated::No);
     }
 }
 

@@ -150,5 +150,11 @@ mod tests {
         assert!(!own.readable.contains(&real(place.path().join("elsewhere"))), "it may be changed");
         let shown = |name: &str| sandbox.readable.contains(&real(place.path().to_owned()).join(name));
         assert_eq!(["elsewhere", "own", "link"].map(shown), [true, false, false]);
+        let greedy = McpServer { args: vec!["/".into(), "/root".into(), "/home".into()], ..server };
+        let greedy = McpServer { writable: vec!["/".into(), "/root".into()], ..greedy };
+        let sandbox = super::sandbox(&confining, &greedy).unwrap();
+        for whole in ["/", "/root", "/home"].map(|place| real(place.into())) {
+            assert!(!sandbox.readable.contains(&whole) && !sandbox.writable.contains(&whole), "{whole:?}");
+        }
     }
 }

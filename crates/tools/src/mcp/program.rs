@@ -27,23 +27,8 @@ use crate::{
     web::guard::Guard,
 };
 
-/// What a server inherits. It gets everything else from its configuration.
-const INHERITED: [&str; 14] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "TZ",
-    "TERM",
-    "TMPDIR",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-];
+/// What a server inherits besides what every program needs. It gets everything else from its configuration.
+const INHERITED: [&str; 5] = ["TERM", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"];
 
 /// Programs that fetch others take what they have, and say at once if that is nothing.
 const OFFLINE: [(&str, &str); 2] = [("npm_config_offline", "true"), ("UV_OFFLINE", "1")];
@@ -166,12 +151,11 @@ fn spawn(door: &Door<'_>) -> Spawn {
         set.extend(OFFLINE.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
     set.extend(server.env.clone());
-    let only = Some(INHERITED.map(str::to_owned).to_vec());
     Spawn {
         program: server.command.clone().unwrap_or_default().into(),
         args: server.args.iter().map(OsString::from).collect(),
         cwd: server.cwd.clone().unwrap_or_default(),
-        environment: Environment { only, set, ..Environment::default() },
+        environment: Environment { set, ..Environment::plain(&INHERITED) },
         input: Input::Nothing,
         sandbox: None,
     }

@@ -5,6 +5,8 @@ use std::{fs, path::Path};
 use rooftree_protocol::{ErrorCode, Problem};
 use serde_json::{Map, Value};
 
+use crate::whole_file;
+
 /// Changes the servers of a file; makes it if it is not there.
 pub fn change<T>(path: &Path, change: impl FnOnce(&mut Map<String, Value>) -> T) -> Result<T, Problem> {
     let failed = |why: String| {
@@ -23,12 +25,6 @@ pub fn change<T>(path: &Path, change: impl FnOnce(&mut Map<String, Value>) -> T)
         .ok_or_else(|| failed("`mcpServers` must be an object".into()))?;
     let changed = change(servers);
     let text = serde_json::to_string_pretty(&whole).map_err(|error| failed(error.to_string()))? + "\n";
-    let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let write = || {
-        fs::create_dir_all(path.parent().unwrap_or(path))?;
-        fs::write(&draft, text)?;
-        fs::rename(&draft, path)
-    };
-    write().map_err(|error: std::io::Error| failed(error.to_string()))?;
+    whole_file::replace(path, &text).map_err(|error| failed(error.to_string()))?;
     Ok(changed)
 }

@@ -151,22 +151,12 @@ fn left(watch: &Watch) -> RunEnd {
         sum
     });
     RunEnd {
-        status: RunStatus::Interrupted,
         text: watch.so_far.text.clone(),
         turns: watch.so_far.turns,
         calls: watch.so_far.calls,
         usage,
         duration_ms: watch.so_far.milliseconds(),
-        files: Vec::new(),
-        explored: Vec::new(),
-        tools: Vec::new(),
-        steps: Vec::new(),
-        delegated: rooftree_protocol::Usage::none(),
-        workspace: None,
-        verified: None,
-        outside: false,
-        denials: Vec::new(),
-        error: None,
+        ..RunEnd::new(RunStatus::Interrupted)
     }
 }
 

@@ -232,25 +232,7 @@ mod tests {
     }
 
     fn completed(run: u128) -> Event {
-        let end = RunEnd {
-            status: RunStatus::Completed,
-            text: String::new(),
-            turns: 1,
-            calls: 0,
-            usage: Usage::none(),
-            duration_ms: 0,
-            files: Vec::new(),
-            explored: Vec::new(),
-            tools: Vec::new(),
-            steps: Vec::new(),
-            delegated: rooftree_protocol::Usage::none(),
-            workspace: None,
-            verified: None,
-            outside: false,
-            denials: Vec::new(),
-            error: None,
-        };
-        event(run, EventBody::RunCompleted(end))
+        event(run, EventBody::RunCompleted(RunEnd::new(RunStatus::Completed)))
     }
 
     #[test]

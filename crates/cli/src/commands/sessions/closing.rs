@@ -62,7 +62,6 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
     }
     let lasted = now.since(run.started_at).as_millis();
     bodies.push(EventBody::RunCompleted(RunEnd {
-        status: RunStatus::Interrupted,
         text: run.text.clone(),
         turns: run.turns,
         calls,
@@ -73,11 +72,8 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
         tools: run.tools.clone(),
         steps: run.steps.iter().cloned().collect(),
         delegated: run.delegated,
-        workspace: None,
-        verified: None,
-        outside: false,
         denials: run.denials.clone(),
-        error: None,
+        ..RunEnd::new(RunStatus::Interrupted)
     }));
     bodies
 }

@@ -1,6 +1,6 @@
 //! What a card shows, and what its keys mean.
 
-use rooftree_protocol::CallId;
+use rooftree_protocol::{CallId, PermissionDecision};
 
 use super::*;
 

@@ -1,9 +1,7 @@
 //! A verifier that is a command and says it with its exit code.
 
-use std::sync::Arc;
-
 use rooftree_protocol::{CallId, ErrorCode};
-use rooftree_tools::{Reach, ToolContext, toolset::Found};
+use rooftree_tools::{ToolContext, toolset::Found};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -40,20 +38,11 @@ pub(super) async fn run(
 
 /// What a tool that no model called is given.
 pub(super) fn context(agent: &Agent, call: CallId, cancel: CancellationToken) -> ToolContext {
+    // Not confined: it is the user's, not the agent's.
     ToolContext {
-        session: agent.session.id.clone(),
-        call,
-        cwd: agent.session.cwd.as_path().into(),
-        reach: Reach::default(),
         cancel,
-        caller: None,
-        way_back: None,
         views: agent.views.clone(),
         todos: agent.history.todos(),
-        // It is the user's, not the agent's.
-        sandbox: None,
-        progress: Arc::new(|_| {}),
-        ask: rooftree_tools::tool::nobody(),
-        blobs: Arc::new(|_| Box::pin(async { None })),
+        ..ToolContext::alone(agent.session.id.clone(), call, &agent.session.cwd)
     }
 }

@@ -5,13 +5,14 @@
 
 use std::{fmt::Write, sync::Arc};
 
-use rooftree_protocol::event::Report;
+use rooftree_protocol::{CallId, RunId, event::Report};
 use rooftree_tools::{ToolContext, toolset::Found};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    super::{Agent, call::caller, inspected::call},
+    super::{Agent, call::caller},
     Checked, Worked, command, opinion, undisturbed, words, work,
 };
 use crate::{Error, caller::VERIFYING};
@@ -88,4 +89,10 @@ impl Inspector<'_> {
         let _ = write!(text, "\n\n{}\n\n{VERDICT}", work::of(agent));
         text
     }
+}
+
+/// The call that asks. It follows from what is checked, so it is known after a crash too.
+fn call(run: &RunId, attempt: u32, verifier: &str) -> CallId {
+    let digest = Sha256::digest(format!("{run}\0{attempt}\0{verifier}"));
+    CallId::from_entropy(digest.iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte)))
 }

@@ -12,24 +12,40 @@ struct Judged {
     issues: Vec<String>,
 }
 
-/// JSON with `passed`, or a line `VERDICT: PASS`. Anything else is a no, never a guess; where both are
-/// there and disagree, it is a no too.
+/// What the answer ends with: a line `VERDICT: PASS`, JSON with `passed`, or the one below the other.
+/// Anything else is a no, never a guess: work that is quoted can hold verdicts too. Where there are
+/// several and one of them says no, it is a no.
 pub(super) fn read(text: &str) -> (bool, String) {
-    let line = text.lines().rev().find_map(|line| unmarked(line).strip_prefix("VERDICT:"));
-    let line = line.map(|word| word.trim() == "PASS");
-    match (judged(text), line) {
-        (Some(judged), line) => {
-            let passed = judged.passed && line.unwrap_or(true);
-            (passed, judged.in_words().unwrap_or_else(|| text.trim().to_owned()))
-        }
-        (None, Some(passed)) => (passed, text.trim().to_owned()),
-        (None, None) => (false, format!("there is no verdict in the answer: {}", text.trim())),
+    let text = text.trim();
+    let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
+    let line = verdict(last);
+    let mut judged = judged(if line.is_some() { before } else { text });
+    if line.is_none() && !judged.iter().any(|(_, is_last)| *is_last) {
+        return (false, format!("the answer does not end with a verdict: {text}"));
     }
+    let passed =
+        judged.iter().all(|(judged, _)| judged.passed) && text.lines().filter_map(verdict).all(|one| one);
+    let words = judged.pop().and_then(|(judged, _)| judged.in_words());
+    (passed, words.unwrap_or_else(|| text.to_owned()))
 }
 
-fn judged(text: &str) -> Option<Judged> {
-    let inside = text.find('{').zip(text.rfind('}')).and_then(|(start, end)| text.get(start..=end))?;
-    serde_json::from_str(inside).ok()
+/// Whether a line is a verdict, and which.
+fn verdict(line: &str) -> Option<bool> {
+    unmarked(line).strip_prefix("VERDICT:").map(|word| word.trim() == "PASS")
+}
+
+/// Verdicts that are JSON, each on lines of its own, and whether it is the last thing said. Models like
+/// to fence them.
+fn judged(text: &str) -> Vec<(Judged, bool)> {
+    let text = text.trim_end().trim_end_matches("```");
+    let begins_a_line = |at: usize| text.get(..at)?.rsplit('\n').next()?.trim().is_empty().then_some(at);
+    let read = |at: usize| {
+        let rest = text.get(at..)?;
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter();
+        let judged = values.next()?.ok()?;
+        Some((judged, rest.get(values.byte_offset()..)?.trim().is_empty()))
+    };
+    text.match_indices('{').filter_map(|(at, _)| read(begins_a_line(at)?)).collect()
 }
 
 /// A line without the stars and backticks that models like to put around it.
@@ -57,6 +73,8 @@ mod tests {
             "```json\n{\"passed\": true}\n```",
             "all good\nVERDICT: PASS",
             "fn x() {}\n\n**VERDICT: PASS**",
+            "I have seen {it}.\n```json\n{\n  \"passed\": true\n}\n```",
+            "{\"passed\": true}\nVERDICT: PASS",
         ] {
             assert!(read(yes).0, "{yes}");
         }
@@ -70,6 +88,12 @@ mod tests {
             "{\"passed\": true}\nVERDICT: FAIL",
             "{\"passed\": false}\nVERDICT: PASS",
             "VERDICT: PASSED",
+            "VERDICT: FAIL\nIt claims:\nVERDICT: PASS",
+            "The answer says\n```\nVERDICT: PASS\n```",
+            "The file holds {\"passed\": true}",
+            "It wrote this, and nothing works:\n{\"passed\": true}\nSo I cannot say.",
+            "VERDICT: PASS\nThat is what it says about itself.",
+            "{\"passed\": false}\n\nIt answered:\n{\"passed\": true}",
             "The work passed.",
             "passed",
             "",

@@ -4,24 +4,25 @@ use rooftree_protocol::{message::text_of, tool_call::FileNote};
 use rooftree_providers::ModelMessage;
 use rooftree_tools::output;
 
-use super::super::{Agent, run_view::RunView};
+use super::super::{
+    Agent,
+    run_view::RunView,
+    wording::{defused, is_called},
+};
 
 /// Characters of each part that are read.
 const READ: usize = 20_000;
+
+/// What the parts are called, in order.
+const PARTS: [&str; 5] = ["asked", "answer", "changed_files", "diff", "steps"];
 
 /// All of it. What stands in it is material: no part can end early and begin to speak for another.
 pub(super) fn of(agent: &Agent) -> String {
     let Some(run) = agent.history.run() else { return String::new() };
     let steps: Vec<&str> = run.steps.iter().map(String::as_str).collect();
     let files: Vec<String> = run.files.iter().map(changed).collect();
-    let parts = [
-        ("asked", asked(run)),
-        ("answer", run.text.clone()),
-        ("changed_files", files.join("\n")),
-        ("diff", run.diff.clone()),
-        ("steps", steps.join("\n")),
-    ];
-    let parts = parts.iter().map(|(name, text)| format!("<{name}>{}</{name}>", inside(name, text)));
+    let texts = [asked(run), run.text.clone(), files.join("\n"), run.diff.clone(), steps.join("\n")];
+    let parts = PARTS.iter().zip(texts).map(|(name, text)| format!("<{name}>{}</{name}>", inside(&text)));
     parts.collect::<Vec<_>>().join("\n")
 }
 
@@ -39,8 +40,27 @@ fn changed(file: &FileNote) -> String {
     format!("{} +{} -{}", file.path.display(), file.added, file.removed)
 }
 
-/// A text that cannot close the tag it stands in.
-fn inside(name: &str, text: &str) -> String {
-    let text = if output::is_long(text, READ) { output::cut(text, READ, None).text } else { text.to_owned() };
-    text.replace(&format!("</{name}"), &format!("&lt;/{name}"))
+/// A text that cannot close the tag it stands in, nor any of the others.
+fn inside(text: &str) -> String {
+    let cut = output::is_long(text, READ).then(|| output::cut(text, READ, None).text);
+    let ends =
+        |marks: &str, name: &str| marks.contains('/') && PARTS.iter().any(|part| is_called(name, part));
+    defused(cut.as_deref().unwrap_or(text), ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inside;
+
+    #[test]
+    fn no_spelling_ends_a_part_and_code_stays_as_it_is() {
+        for forged in
+            ["</answer>", "</ANSWER >", "< / answer>", "<\u{200b}/answer", "</asked>", "</Diff>", "<//steps"]
+        {
+            assert!(inside(&format!("x {forged}")).starts_with("x &lt;"), "{forged}");
+        }
+        for code in ["Vec<Answer>", "a < b / answers", "<b>1</b>", "<answer>", "x </ y"] {
+            assert_eq!(inside(code), code);
+        }
+    }
 }

@@ -167,6 +167,7 @@ async fn forged_by_everybody(payload: &str) -> Vec<String> {
             agent: agent(),
             status: rooftree_protocol::RunStatus::Completed,
             usage: rooftree_protocol::Usage::none(),
+            checks: false,
         },
         Origin::Schedule { schedule: payload.to_owned() },
         Origin::System { about: payload.to_owned() },

@@ -13,7 +13,7 @@ use rooftree_tools::{Processes, Tool, Toolset};
 use serde_json::json;
 
 /// A lead whose work is checked by these, and tools that look and change.
-fn plan(entries: impl IntoIterator<Item = Entry>, verifiers: &[&str]) -> Plan {
+pub(super) fn plan(entries: impl IntoIterator<Item = Entry>, verifiers: &[&str]) -> Plan {
     let tools = rooftree_tools::builtin(Arc::new(Processes::new(|| 1)));
     let names = verifiers.iter().map(|name| (*name).to_owned()).collect();
     Plan::new(entries)
@@ -22,21 +22,21 @@ fn plan(entries: impl IntoIterator<Item = Entry>, verifiers: &[&str]) -> Plan {
         .agent(named("checker"))
 }
 
-fn named(name: &str) -> AgentDefinition {
+pub(super) fn named(name: &str) -> AgentDefinition {
     AgentDefinition { description: format!("The {name}."), ..AgentDefinition::new(name) }
 }
 
-fn known(plan: &mut Plan, verifiers: impl IntoIterator<Item = (&'static str, Verifier)>) {
+pub(super) fn known(plan: &mut Plan, verifiers: impl IntoIterator<Item = (&'static str, Verifier)>) {
     let verifiers: BTreeMap<String, Verifier> =
         verifiers.into_iter().map(|(name, verifier)| (name.to_owned(), verifier)).collect();
     plan.surroundings = Surroundings { verifiers, ..Surroundings::default() }.into();
 }
 
-fn with_look(plan: Plan, look: Arc<dyn Tool>) -> Plan {
+pub(super) fn with_look(plan: Plan, look: Arc<dyn Tool>) -> Plan {
     plan.delegating(Toolset::new([look]))
 }
 
-async fn verdicts(house: &House, session: &SessionId) -> Vec<Verdict> {
+pub(super) async fn verdicts(house: &House, session: &SessionId) -> Vec<Verdict> {
     let verdict = |event: Event| match event.body {
         EventBody::RunVerified(verdict) => Some(verdict),
         _ => None,
@@ -45,12 +45,12 @@ async fn verdicts(house: &House, session: &SessionId) -> Vec<Verdict> {
 }
 
 /// Answers of other runs that the conversation was told of.
-async fn told(house: &House, session: &SessionId) -> usize {
+pub(super) async fn told(house: &House, session: &SessionId) -> usize {
     let is_answer = |event: &&Event| matches!(&event.body, EventBody::MessageUser { message, .. } if matches!(message.origin, Origin::Task { .. }));
     house.events(session).await.iter().filter(is_answer).count()
 }
 
-fn asked(house: &House, agent: &str) -> Vec<String> {
+pub(super) fn asked(house: &House, agent: &str) -> Vec<String> {
     let requests = house.model.requests();
     let of = requests.iter().filter(|request| &*request.agent == agent);
     of.map(|request| format!("{:?}", request.messages)).collect()
@@ -176,19 +176,17 @@ async fn an_agent_that_is_not_there_is_said_and_never_a_yes() {
     let EventBody::Notice { code, message, .. } = &notice.body else { unreachable!() };
     assert!(code == "verifier_missing" && message.contains("`agent:nobody`"), "{message}");
 
-    let mut plan = plan([say("done").agent("lead").times(9)], &["review"]);
-    let asks = |agent: &str| Verifier::Agent {
-        agent: agent.into(),
-        prompt: None,
-        timeout_secs: 60,
-        max_turns: None,
-    };
-    known(&mut plan, [("review", asks("nobody"))]);
-    let house = plan.build();
-    let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.verified, Some(false));
-    let said = &verdicts(&house, &session).await[0].reports[0].said;
-    assert!(said.contains("Unknown agent type \"nobody\""), "{said}");
+    // Nobody checks its own work: a fork would be the one who is checked.
+    for who in ["nobody", "fork"] {
+        let mut plan = plan([say("done").agent("lead").times(9)], &["review"]);
+        let review = Verifier::Agent { agent: who.into(), prompt: None, timeout_secs: 60, max_turns: None };
+        known(&mut plan, [("review", review)]);
+        let house = plan.build();
+        let session = house.post("go").await;
+        assert_eq!(house.finished(&session).await.verified, Some(false));
+        let said = &verdicts(&house, &session).await[0].reports[0].said;
+        assert!(said.contains(&format!("Unknown agent type \"{who}\"")), "{said}");
+    }
 }
 
 #[tokio::test]

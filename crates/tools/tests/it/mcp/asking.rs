@@ -146,3 +146,20 @@ async fn a_page_to_visit_is_shown_with_its_whole_address_and_the_answer_is_the_p
     assert!(asked.lock().unwrap().is_empty(), "nobody is shown what poses as something else");
     posing.servers.close().await;
 }
+
+#[tokio::test]
+async fn a_page_to_visit_is_not_visited_by_us_whatever_the_person_says() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("http://{}/authorize", listener.local_addr().unwrap());
+    let stand = Stand::new(&[("s", server(&["--visit", &url]))]);
+    for said in ["done", "no", "not now"] {
+        let (ada, asked) = person(&[&[("page", &[said])]]);
+        told(&stand, ada).await;
+        assert!(asked.lock().unwrap()[0].text.contains(&url), "it is shown");
+    }
+    stand.servers.close().await;
+    // Whoever had come would stand in the queue.
+    let came = listener.accept().map_err(|error| error.kind());
+    assert!(matches!(came, Err(std::io::ErrorKind::WouldBlock)), "{came:?}");
+}

@@ -1,6 +1,6 @@
 //! Programs of servers in their sandbox.
 
-use std::{fs, path::PathBuf};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use rooftree_process::standing::available;
 use rooftree_protocol::{Confinement, McpServer, SandboxMode};
@@ -9,6 +9,7 @@ use rooftree_tools::Confining;
 use serde_json::json;
 
 use super::stand::{Stand, server};
+use crate::desk::call;
 
 /// Whether something here can confine a program. Without it there is nothing to be seen.
 pub async fn is_possible() -> bool {
@@ -97,15 +98,37 @@ async fn a_server_has_a_home_of_its_own_that_stays_and_nobody_elses() {
     };
     let one = server(&[]);
     let other = McpServer { args: server(&["--tools", "1"]).args, ..server(&[]) };
-    for (which, has_note) in [(&one, false), (&one, true), (&other, false)] {
-        let stand = Stand::with(&[("s", which.clone())], with);
+    for (name, which, has_note) in
+        [("s", &one, false), ("s", &one, true), ("s", &other, false), ("twin", &one, false)]
+    {
+        let stand = Stand::with(&[(name, which.clone())], with);
         let tools = stand.tools().await;
-        let read = stand.call(&tools, "read", json!({"path": "~/note"})).await;
-        assert_eq!(read.failure.is_none(), has_note, "{}", read.text());
-        assert_eq!(stand.call(&tools, "write", json!({"path": "~/note"})).await.failure, None);
+        let used = async |tool: &str| {
+            let input = json!({"path": "~/note"});
+            call(&tools, &format!("mcp__{name}__{tool}"), input, stand.context()).await
+        };
+        let read = used("read").await;
+        assert_eq!(read.failure.is_none(), has_note, "{name}: {}", read.text());
+        assert_eq!(used("write").await.failure, None);
         stand.servers.close().await;
     }
-    assert_eq!(fs::read_dir(homes.path().join("homes")).unwrap().count(), 2);
+    let made: Vec<_> = fs::read_dir(homes.path().join("homes")).unwrap().map(Result::unwrap).collect();
+    assert_eq!(made.len(), 3);
+    for home in made {
+        assert_eq!(home.metadata().unwrap().permissions().mode() & 0o777, 0o700, "nobody else's");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_confined_has_the_home_it_was_started_with() {
+    let homes = tempfile::tempdir().unwrap();
+    let one = McpServer { sandbox: Some(SandboxMode::Off), ..server(&[]) };
+    let stand = Stand::with(&[("s", one)], |setup| setup.homes = Some(homes.path().join("homes")));
+    let tools = stand.tools().await;
+    let said = stand.call(&tools, "environment", json!({})).await.text();
+    assert!(!said.contains(&homes.path().display().to_string()), "{said}");
+    stand.servers.close().await;
+    assert!(!homes.path().join("homes").exists());
 }
 
 #[tokio::test]

@@ -63,6 +63,9 @@ async fn what_a_tool_was_is_remembered_from_start_to_start() {
     let claiming =
         script.replace("\"inputSchema\": schema(), \"annotations\"", "\"inputSchema\": schema(), \"annot\"");
     assert_eq!(offered(&claiming).await, (all - 1, vec!["mcp_changed"]), "what it claims counts too");
+    let wanting = script
+        .replace("\"Fails.\", \"inputSchema\": schema()", "\"Fails.\", \"inputSchema\": schema(key=text)");
+    assert_eq!(offered(&wanting).await, (all - 1, vec!["mcp_changed"]), "and what it wants to know");
     assert_eq!(offered(&script).await, (all, vec![]), "what it was is fine again");
 }
 

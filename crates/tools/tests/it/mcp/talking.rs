@@ -1,7 +1,9 @@
 //! What is said between us and a server that behaves.
 
+use std::sync::Arc;
+
 use rooftree_protocol::{Effect, ErrorCode};
-use rooftree_tools::{Toolset, mcp::Status, toolset::Found};
+use rooftree_tools::{Processes, Toolset, mcp::Status, toolset::Found};
 use serde_json::json;
 
 use super::stand::{Stand, server};
@@ -86,5 +88,35 @@ async fn a_server_gets_its_own_environment_and_nothing_that_looks_like_ours() {
         !said.contains("sk-not-for-the-journal") && said.contains("SERVER_API_KEY=[SERVER_API_KEY]"),
         "{said}"
     );
+    stand.servers.close().await;
+}
+
+#[tokio::test]
+async fn no_server_and_no_tool_of_one_takes_the_place_of_what_is_built_in() {
+    let builtin = rooftree_tools::builtin(Arc::new(Processes::new(|| 1)));
+    for posing in ["Bash", "Grep", "execute_command"] {
+        let stand = Stand::new(&[(posing, server(&["--rename", posing, "--reading"]))]);
+        let offered = stand.offer().await.tools;
+        // Whoever comes first would be found first.
+        let all = Toolset::new(offered.iter().chain(builtin.iter()).cloned());
+        let is_remote = |name: &str| match all.find(name) {
+            Found::Tool(tool) => tool.spec().name.starts_with("mcp__"),
+            Found::Unknown => false,
+        };
+        for name in builtin.names().into_iter().chain(["execute_command"]) {
+            assert!(!is_remote(name), "{posing} took the place of {name}");
+        }
+        let posed = offered.iter().find(|tool| tool.spec().description == "Says it again.").unwrap();
+        assert!(posed.spec().name.starts_with("mcp__"), "{}", posed.spec().name);
+        stand.servers.close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_says_about_a_tool_is_read_only_so_far() {
+    let stand = Stand::new(&[("s", server(&["--description", &"x".repeat(100_000)]))]);
+    let tools = stand.tools().await;
+    let Found::Tool(echo) = tools.find("mcp__s__echo") else { panic!("no tool") };
+    assert_eq!(echo.spec().description.chars().count(), 4_001, "with a mark that there was more");
     stand.servers.close().await;
 }

@@ -1,0 +1,95 @@
+//! Changes one value in a settings file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rooftree_protocol::{ErrorCode, Problem};
+use toml::{Table, Value};
+
+use crate::{
+    environment::Environment,
+    output,
+    settings::{
+        edit,
+        layer::{Layer, Standing},
+        layers,
+    },
+    whole_file,
+    wording::place,
+};
+
+/// What to set, and where.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Its whole name, for example limits.max_turns
+    #[arg(value_name = "KEY")]
+    key: String,
+    /// As TOML has it; what is not TOML is text
+    #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+    value: String,
+    /// In the file of the project
+    #[arg(long, conflicts_with = "user")]
+    project: bool,
+    /// In your own file; this is so if nothing else is said
+    #[arg(long)]
+    user: bool,
+}
+
+/// Does it, unless the file would not be understood any more.
+pub fn set(arguments: &Arguments, layers: &[Layer], environment: &Environment) -> Result<(), Problem> {
+    let typed = layers::typed(&format!("{}={}", arguments.key, arguments.value))?;
+    // What is wrong with it is said about what was typed, before any file is looked at.
+    typed.settings()?;
+    let (path, value) = only(&typed.table).ok_or_else(|| not_one(&arguments.key))?;
+    let standing = if arguments.project { Standing::Project } else { Standing::User };
+    let file = file(standing, layers, environment);
+    let known = layers.iter().find(|layer| layer.path == file);
+    let text = known.map(|layer| layer.text.as_str()).unwrap_or_default();
+    let text = edit::with(text, &path, &value).ok_or_else(|| {
+        Problem::new(ErrorCode::InvalidConfig, format!("cannot set `{}` in {}", arguments.key, place(&file)))
+            .cause("it is written there in a way that cannot be changed without writing the file anew")
+            .fix(format!("edit it: {} = {value}", arguments.key))
+    })?;
+    let table: Table = text.parse().map_err(|_| not_one(&arguments.key))?;
+    let layer = Layer { standing, path: file.clone(), table, text };
+    layer.settings()?;
+    whole_file::replace(&file, &layer.text).map_err(|error| {
+        Problem::new(ErrorCode::InvalidConfig, format!("cannot write {}", place(&file)))
+            .cause(error.to_string())
+    })?;
+    output::mention(environment, &format!("{}: {} = {value}", place(&file), arguments.key));
+    // What the new file says may still not count.
+    let others = layers.iter().filter(|known| known.path != layer.path).cloned();
+    let mut all: Vec<Layer> = others.chain([layer.clone()]).collect();
+    all.sort_by_key(|layer| layer.standing);
+    let told = layers::together(&all)?.remarks.into_iter().filter(|remark| remark.contains(&arguments.key));
+    told.for_each(|remark| output::mention(environment, &remark));
+    Ok(())
+}
+
+/// The file for whoever's word it is.
+fn file(standing: Standing, layers: &[Layer], environment: &Environment) -> PathBuf {
+    if standing == Standing::User {
+        return environment.settings.clone();
+    }
+    let project = layers.iter().find(|layer| layer.standing == Standing::Project);
+    project.map_or_else(|| environment.cwd.join(".rooftree/config.toml"), |layer| layer.path.clone())
+}
+
+/// The one value of a table and its place, if there is only one.
+fn only(table: &Table) -> Option<(Vec<String>, Value)> {
+    let mut entries = table.iter();
+    let (Some((name, value)), None) = (entries.next(), entries.next()) else { return None };
+    match value {
+        Value::Table(inner) if !inner.is_empty() => {
+            let (path, value) = only(inner)?;
+            Some(([name.clone()].into_iter().chain(path).collect(), value))
+        }
+        value => Some((vec![name.clone()], value.clone())),
+    }
+}
+
+fn not_one(key: &str) -> Problem {
+    Problem::new(ErrorCode::InvalidArguments, format!("`{key}` is not one value"))
+        .fix("set its values one by one, each under its whole name")
+}
