@@ -1,8 +1,11 @@
 //! What can be typed: the tree of commands.
 
+mod later;
+
 use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
+pub use later::Later;
 
 use crate::{commands, environment::Everywhere};
 
@@ -21,58 +24,58 @@ pub struct Invocation {
 pub enum Command {
     /// Send a message to an agent and show what it does
     #[command(visible_alias = "exec")]
-    Run(Box<commands::run::Arguments>),
+    Run(Later<Box<commands::run::Arguments>>),
     /// See it work: real engine, real tools, scripted model; no key, no network
-    Demo(commands::demo::Arguments),
+    Demo(Later<commands::demo::Arguments>),
     /// Stay: go on with what is unfinished, answer OpenAI clients, hear external agents
-    Serve(commands::serve::Arguments),
+    Serve(Later<commands::serve::Arguments>),
     /// List, show, make, check and try out agents
     #[command(visible_alias = "agent")]
-    Agents(commands::agents::Arguments),
+    Agents(Later<commands::agents::Arguments>),
     /// Let this project's agents, rules, skills and instructions be used
-    Trust(commands::trust::Arguments),
+    Trust(Later<commands::trust::Arguments>),
     /// What agents ask: list it, answer it, keep rules
     #[command(visible_alias = "permission")]
-    Permissions(commands::permissions::Arguments),
+    Permissions(Later<commands::permissions::Arguments>),
     /// Say whether an agent may make a call here, and why
-    Can(commands::can::Arguments),
+    Can(Later<commands::can::Arguments>),
     /// Say why a call was made or refused
-    Why(commands::why::Arguments),
+    Why(Later<commands::why::Arguments>),
     /// List, read, fork, export and delete sessions
     #[command(visible_alias = "session")]
-    Sessions(commands::sessions::Arguments),
+    Sessions(Later<commands::sessions::Arguments>),
     /// List runs, say what they did, draw who worked for whom
-    Runs(commands::runs::Arguments),
+    Runs(Later<commands::runs::Arguments>),
     /// Agents and programs in background: list, follow, wait, stop, tell
     #[command(visible_alias = "task")]
-    Tasks(commands::tasks::Arguments),
+    Tasks(Later<commands::tasks::Arguments>),
     /// Check that everything is in order
-    Doctor(commands::doctor::Arguments),
+    Doctor(Later<commands::doctor::Arguments>),
     /// Show what is set, where, and what goes before what
-    Config(commands::config::Arguments),
+    Config(Later<commands::config::Arguments>),
     /// Find keys and local models, and write a first config.toml
-    Init(commands::init::Arguments),
+    Init(Later<commands::init::Arguments>),
     /// Show the models that are known, with prices and abilities
     #[command(visible_alias = "model")]
-    Models(commands::models::Arguments),
+    Models(Later<commands::models::Arguments>),
     /// Set up servers of tools (MCP), try them out, log in to them
-    Mcp(commands::mcp::Arguments),
+    Mcp(Later<commands::mcp::Arguments>),
     /// Store, list and remove keys of providers
-    Auth(commands::auth::Arguments),
+    Auth(Later<commands::auth::Arguments>),
     /// Add up tokens and money
-    Usage(commands::usage::Arguments),
+    Usage(Later<commands::usage::Arguments>),
     /// Call a tool of the agent that runs this command; for agents, and for scripts they run
-    Call(commands::call::Arguments),
+    Call(Later<commands::call::Arguments>),
     /// Show the tools agents can use
     #[command(visible_alias = "tool")]
-    Tools(commands::tools::Arguments),
+    Tools(Later<commands::tools::Arguments>),
     /// Show the hooks there are, and try them out
     #[command(visible_alias = "hook")]
-    Hooks(commands::hooks::Arguments),
+    Hooks(Later<commands::hooks::Arguments>),
     /// Print a script that completes commands in your shell
-    Completions(commands::completions::Arguments),
+    Completions(Later<commands::completions::Arguments>),
     /// Print the version
-    Version(commands::version::Arguments),
+    Version(Later<commands::version::Arguments>),
 }
 
 /// `rooftree -p …` is short for `rooftree run …`.

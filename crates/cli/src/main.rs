@@ -38,7 +38,7 @@ use clap::{CommandFactory, Parser};
 use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
-    arguments::{Command, Invocation},
+    arguments::{Command, Invocation, Later},
     commands::{
         agents, auth, call, can, completions, config, demo, doctor, hooks as hooking, init, mcp, models,
         permissions, run, runs, serve, sessions, tasks, tools, trust as trusting, usage, version, why,
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     // If this is the helper that confines another program, it does that and nothing else.
     rooftree_process::sandbox::enter_if_asked();
     let invocation = Invocation::parse_from(arguments::spelled_out(std::env::args_os()));
-    if let Command::Call(arguments) = invocation.command {
+    if let Command::Call(Later(arguments)) = invocation.command {
         // It needs nothing of this machine but the socket it is told of.
         return call::execute(arguments).unwrap_or_else(|problem| failure::tell(&problem)).into();
     }
@@ -73,28 +73,28 @@ fn perform(invocation: Invocation, environment: &Environment) -> Result<Exit, Pr
 
 async fn execute(command: Command, environment: &Environment) -> Result<Exit, Problem> {
     match command {
-        Command::Run(arguments) => run::execute(*arguments, environment).await,
-        Command::Serve(arguments) => serve::execute(arguments, environment).await,
-        Command::Demo(arguments) => demo::execute(arguments, environment).await,
-        Command::Agents(arguments) => agents::execute(arguments, environment).await,
-        Command::Trust(arguments) => trusting::execute(arguments, environment).await,
-        Command::Permissions(arguments) => permissions::execute(arguments, environment).await,
-        Command::Can(arguments) => can::execute(arguments, environment).await,
-        Command::Why(arguments) => why::execute(arguments, environment).await,
-        Command::Sessions(arguments) => sessions::execute(arguments, environment).await,
-        Command::Runs(arguments) => runs::execute(arguments, environment).await,
-        Command::Tasks(arguments) => tasks::execute(arguments, environment).await,
-        Command::Doctor(arguments) => doctor::execute(arguments, environment).await,
-        Command::Config(arguments) => config::execute(arguments, environment).await,
-        Command::Init(arguments) => init::execute(arguments, environment).await,
-        Command::Mcp(arguments) => mcp::execute(arguments, environment).await,
-        Command::Models(arguments) => models::execute(arguments, environment).await,
-        Command::Auth(arguments) => auth::execute(arguments, environment).await,
-        Command::Usage(arguments) => usage::execute(arguments, environment).await,
-        Command::Call(arguments) => call::execute(arguments),
-        Command::Tools(arguments) => tools::execute(arguments, environment).await,
-        Command::Hooks(arguments) => hooking::execute(arguments, environment).await,
-        Command::Completions(arguments) => completions::execute(&arguments, Invocation::command()),
-        Command::Version(arguments) => version::execute(arguments, environment).await,
+        Command::Run(Later(arguments)) => run::execute(*arguments, environment).await,
+        Command::Serve(Later(arguments)) => serve::execute(arguments, environment).await,
+        Command::Demo(Later(arguments)) => demo::execute(arguments, environment).await,
+        Command::Agents(Later(arguments)) => agents::execute(arguments, environment).await,
+        Command::Trust(Later(arguments)) => trusting::execute(arguments, environment).await,
+        Command::Permissions(Later(arguments)) => permissions::execute(arguments, environment).await,
+        Command::Can(Later(arguments)) => can::execute(arguments, environment).await,
+        Command::Why(Later(arguments)) => why::execute(arguments, environment).await,
+        Command::Sessions(Later(arguments)) => sessions::execute(arguments, environment).await,
+        Command::Runs(Later(arguments)) => runs::execute(arguments, environment).await,
+        Command::Tasks(Later(arguments)) => tasks::execute(arguments, environment).await,
+        Command::Doctor(Later(arguments)) => doctor::execute(arguments, environment).await,
+        Command::Config(Later(arguments)) => config::execute(arguments, environment).await,
+        Command::Init(Later(arguments)) => init::execute(arguments, environment).await,
+        Command::Mcp(Later(arguments)) => mcp::execute(arguments, environment).await,
+        Command::Models(Later(arguments)) => models::execute(arguments, environment).await,
+        Command::Auth(Later(arguments)) => auth::execute(arguments, environment).await,
+        Command::Usage(Later(arguments)) => usage::execute(arguments, environment).await,
+        Command::Call(Later(arguments)) => call::execute(arguments),
+        Command::Tools(Later(arguments)) => tools::execute(arguments, environment).await,
+        Command::Hooks(Later(arguments)) => hooking::execute(arguments, environment).await,
+        Command::Completions(Later(arguments)) => completions::execute(&arguments, Invocation::command()),
+        Command::Version(Later(arguments)) => version::execute(arguments, environment).await,
     }
 }
