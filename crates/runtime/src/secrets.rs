@@ -32,6 +32,9 @@ const SHORTEST_VALUE: usize = 8;
 /// A longer run of letters is no word of everyday.
 const LONGEST_WORD: usize = 14;
 
+/// How often a text is looked at again from which something was taken.
+const ROUNDS: usize = 8;
+
 /// What is known about secrets: the shapes everybody knows, and values this process has.
 #[derive(Clone, Default)]
 pub struct Secrets {
@@ -77,6 +80,16 @@ impl Secrets {
         if failpoint::is_without("redaction") {
             return None;
         }
+        let mut clean = self.cleaned(text)?;
+        // What stood beside a secret may look like one now that it is gone.
+        for _ in 0..ROUNDS {
+            let Some(cleaner) = self.cleaned(&clean) else { break };
+            clean = cleaner;
+        }
+        Some(clean)
+    }
+
+    fn cleaned(&self, text: &str) -> Option<String> {
         let found = self.find(text);
         if found.is_empty() {
             return None;

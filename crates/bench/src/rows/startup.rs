@@ -27,7 +27,7 @@ pub(super) fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
         version(place, options, work.path())?,
         answer(place, options, work.path())?,
         memory(place, options, work.path())?,
-        binary(place)?,
+        binary(place, work.path())?,
     ])
 }
 
@@ -97,13 +97,22 @@ fn peak_script() -> String {
     format!("{reads}{peak}[[reply]]\ntext = \"{{{{ results[0].text }}}}\"\n")
 }
 
-fn binary(place: &Place) -> Result<Row> {
-    let size = |name: &str| std::fs::metadata(place.program(name)).map(|found| found.len() as f64);
-    let Ok(ours) = size("rooftree") else {
-        return Ok(Row::left_out("size of the program", "the program is not built"));
+fn binary(place: &Place, work: &Path) -> Result<Row> {
+    let name = "size of the program, stripped";
+    let Ok(ours) = stripped(&place.program("rooftree"), work) else {
+        return Ok(Row::left_out(name, "the program is not built, or there is no `strip`"));
     };
-    let pair = Pair { ours, bare: size("bench-bare").ok() };
-    Ok(Row::size("size of the program", pair, Target::AtMost(30e6), "the bare program"))
+    let pair = Pair { ours, bare: stripped(&place.program("bench-bare"), work).ok() };
+    Ok(Row::size(name, pair, Target::AtMost(30e6), "the bare program"))
+}
+
+/// Bytes of a program without its symbols.
+fn stripped(program: &Path, work: &Path) -> Result<f64> {
+    let without = work.join("stripped");
+    let mut strip = Command::new("strip");
+    strip.arg("-o").arg(&without).arg(program);
+    printed(strip)?;
+    Ok(std::fs::metadata(without)?.len() as f64)
 }
 
 fn ours(rooftree: &Path, work: &Path, arguments: &[&str]) -> Command {
