@@ -133,6 +133,7 @@ impl<T> Exit<T> {
     /// something may be there all the same.
     pub(super) fn wait_for(&self, worth: usize, limit: Option<Duration>) -> Result<(), Nothing> {
         let mut state = self.0.state();
+        let mut seen = state.waiting.len();
         while state.waiting.len() < worth {
             if !state.has_entry {
                 return if state.waiting.is_empty() { Err(Nothing::Ever) } else { Ok(()) };
@@ -145,7 +146,9 @@ impl<T> Exit<T> {
             let (woken, timeout) =
                 self.0.wake.wait_timeout(state, limit).unwrap_or_else(PoisonError::into_inner);
             state = woken;
-            if timeout.timed_out() {
+            // Nobody is woken for those who are too few, but they came: others may follow.
+            let is_silent = state.waiting.len() == mem::replace(&mut seen, state.waiting.len());
+            if timeout.timed_out() && is_silent {
                 state.worth = None;
                 return if state.waiting.is_empty() { Err(Nothing::Yet) } else { Ok(()) };
             }
