@@ -24,7 +24,10 @@ pub fn task(agent: &str, prompt: &str) -> Call {
 }
 
 pub fn background(agent: &str, prompt: &str) -> Call {
-    call("Task", json!({"subagent_type": agent, "prompt": prompt, "run_in_background": true}))
+    // It changes nothing, and this test's own repository is not to be copied for it.
+    let input =
+        json!({"subagent_type": agent, "prompt": prompt, "run_in_background": true, "isolation": "none"});
+    call("Task", input)
 }
 
 pub fn helper() -> Agent {
