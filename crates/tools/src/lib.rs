@@ -22,6 +22,7 @@ mod list;
 #[cfg_attr(not(feature = "mcp"), path = "without_mcp.rs")]
 pub mod mcp;
 mod notebook_edit;
+mod notice;
 mod obeyed;
 pub mod output;
 pub mod place;

@@ -3,47 +3,28 @@
 //! It has the words of `mcp.rs` that a runtime needs, so that nobody else has to know which of the two there
 //! is. Servers can be set up; whoever may use one is told that it cannot be used, and why.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use rooftree_protocol::McpServer;
-use serde::Serialize;
 
-use crate::{Confining, Tool, Web};
+use crate::Tool;
 
 #[path = "mcp/expand.rs"]
 mod expand;
 #[path = "mcp/names.rs"]
 #[allow(dead_code, reason = "no tool is named here")]
 mod names;
+#[path = "mcp/setup.rs"]
+mod setup;
 
 pub use expand::expand;
 pub use names::{PREFIX, beginning, may_name};
+pub use setup::Setup;
+
+pub use crate::notice::Notice;
 
 /// What agents call the tools that read what servers have.
 pub const RESOURCE_TOOLS: [&str; 2] = ["ListMcpResources", "ReadMcpResource"];
-
-/// What the servers of one runtime are made of.
-#[derive(Default)]
-pub struct Setup {
-    /// Where programs would run.
-    pub directory: PathBuf,
-    /// The servers that everybody has who is not given others.
-    pub configured: BTreeMap<String, McpServer>,
-    /// Where it would be remembered what tools were.
-    pub pins: Option<PathBuf>,
-    /// Where tokens of servers would be kept.
-    pub tokens: Option<PathBuf>,
-    /// How the programs of servers would be confined.
-    pub confining: Confining,
-    /// Which hosts they could reach.
-    pub web: Web,
-    /// Where they would have their homes.
-    pub homes: Option<PathBuf>,
-    /// How long a server might take to get ready.
-    pub startup: Duration,
-    /// How long it would stay.
-    pub grace: Duration,
-}
 
 /// The servers of one runtime, none of which can be used.
 #[derive(Default)]
@@ -67,18 +48,6 @@ pub struct Offered {
 /// Somebody needs a server.
 #[derive(Debug)]
 pub struct Lease;
-
-/// Something about a server that people should know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Notice {
-    /// A short name for it.
-    pub code: &'static str,
-    /// What it is.
-    pub message: String,
-    /// What can be done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-}
 
 impl Servers {
     /// Only what is set up is kept.

@@ -69,9 +69,12 @@ fn one_value_is_set_and_nothing_else_that_is_written_changes() {
         ("limits.max_turn", "3", "did you mean `limits.max_turns`?"),
         ("limits.max_turns", "many", "`max_turns` cannot be \"many\""),
         ("limits", "3", "must be a table"),
+        ("", "3", "`` is not the name of a setting"),
+        ("a b", "3", "`a b` is not the name of a setting"),
     ] {
         let refused = config(&desk, &["set", key, value]);
         assert!(refused.code == 2 && refused.err.contains(words), "{refused:?}");
+        assert!(!refused.err.contains("-c"), "nobody typed that: {refused:?}");
     }
     assert_eq!(fs::read_to_string(&file).unwrap(), both, "what was refused is not written");
     let widened = config(&desk, &["set", "permission.allow", "['Bash']", "--project"]);

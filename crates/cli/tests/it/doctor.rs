@@ -118,6 +118,18 @@ fn verify_finds_what_was_changed_by_hand() {
 }
 
 #[test]
+fn a_database_of_an_older_program_is_told_from_a_damaged_one() {
+    let house = House::new();
+    house.talk(None, "Hello", "Hello.");
+    let database = rusqlite::Connection::open(house.database()).unwrap();
+    database.pragma_update(None, "user_version", 1).unwrap();
+    drop(database);
+    let told = house.rooftree(&["doctor", "verify"]).ended(1);
+    assert!(told.contains("an older rooftree wrote") && told.contains("brings it up to date"), "{told}");
+    assert!(!told.contains("backup"), "{told}");
+}
+
+#[test]
 fn verify_works_while_others_write() {
     let house = House::new();
     house.talk(Some("talk"), "Hello", "Hello.");

@@ -97,10 +97,11 @@ pub(crate) fn reader(path: &Path) -> Result<Connection, Error> {
         Err(error) => return Err(error),
     };
     schema::refuse_newer(version)?;
-    if version < schema::VERSION {
-        return Err(Error::Failed(format!("{} is not a current rooftree database", path.display())));
+    match version {
+        schema::VERSION => Ok(connection),
+        0 => Err(Error::Failed(format!("{} is not a rooftree database", path.display()))),
+        older => Err(Error::Older(older, schema::VERSION)),
     }
-    Ok(connection)
 }
 
 fn settle(connection: &Connection) -> Result<i64, rusqlite::Error> {

@@ -1,20 +1,7 @@
 //! What people should know about servers, in words and with what can be done.
 
-use serde::Serialize;
-
 use super::{Change, Error, untrusted::cleaned};
-
-/// Something about a server that people should know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Notice {
-    /// A short name for it: `mcp_failed`, `mcp_changed`, `mcp_unconfined`.
-    pub code: &'static str,
-    /// What it is.
-    pub message: String,
-    /// What can be done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-}
+use crate::notice::Notice;
 
 impl Notice {
     /// A server that cannot be used.

@@ -10,7 +10,6 @@ use std::{
         Arc, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use futures::future::join_all;
@@ -19,52 +18,14 @@ use serde_json::json;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Change, Error, Lease, Notice, Pins, Status,
+    Change, Error, Lease, Notice, Pins, Setup, Status,
     identity::{digest, fingerprint, remembered_as, settled},
     offer::{Wares, recalled as recalled_tools, wares},
     prompts::{self, Prompt, Wish},
     resources,
     slot::{Common, Slot, Stamp},
 };
-use crate::{Confining, Tool, Web};
-
-/// What the servers of one runtime are made of.
-pub struct Setup {
-    /// Where programs run whose configuration does not say where.
-    pub directory: PathBuf,
-    /// The servers that everybody has who is not given others.
-    pub configured: BTreeMap<String, McpServer>,
-    /// Where it is remembered what tools were; nowhere if absent.
-    pub pins: Option<PathBuf>,
-    /// Where tokens of servers are kept; without it nobody can log in.
-    pub tokens: Option<PathBuf>,
-    /// How the programs of servers are confined.
-    pub confining: Confining,
-    /// Which hosts programs with a list of hosts can reach at all.
-    pub web: Web,
-    /// Where confined programs have homes that stay; none: an empty one for each start.
-    pub homes: Option<PathBuf>,
-    /// How long a server may take to get ready.
-    pub startup: Duration,
-    /// How long a server stays when nobody needs it.
-    pub grace: Duration,
-}
-
-impl Default for Setup {
-    fn default() -> Self {
-        Self {
-            directory: PathBuf::from("/"),
-            configured: BTreeMap::new(),
-            pins: None,
-            tokens: None,
-            confining: Confining::off(),
-            web: Web::default(),
-            homes: None,
-            startup: Duration::from_secs(30),
-            grace: Duration::from_secs(60),
-        }
-    }
-}
+use crate::Tool;
 
 /// The servers of one runtime.
 pub struct Servers {

@@ -37,7 +37,8 @@ pub struct Arguments {
 
 /// Does it, unless the file would not be understood any more.
 pub fn set(arguments: &Arguments, layers: &[Layer], environment: &Environment) -> Result<(), Problem> {
-    let typed = layers::typed(&format!("{}={}", arguments.key, arguments.value))?;
+    let typed = layers::typed(&format!("{}={}", arguments.key, arguments.value));
+    let typed = Layer { path: "config set".into(), ..typed.map_err(|_| no_name(&arguments.key))? };
     // What is wrong with it is said about what was typed, before any file is looked at.
     typed.settings()?;
     let (path, value) = only(&typed.table).ok_or_else(|| not_one(&arguments.key))?;
@@ -87,6 +88,11 @@ fn only(table: &Table) -> Option<(Vec<String>, Value)> {
         }
         value => Some((vec![name.clone()], value.clone())),
     }
+}
+
+fn no_name(key: &str) -> Problem {
+    Problem::new(ErrorCode::InvalidArguments, format!("`{key}` is not the name of a setting"))
+        .fix("rooftree config set limits.max_turns 20, for example; rooftree config show lists what is set")
 }
 
 fn not_one(key: &str) -> Problem {

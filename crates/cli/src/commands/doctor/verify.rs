@@ -43,6 +43,9 @@ pub async fn execute(environment: &Environment, as_json: bool) -> Result<Exit, P
 }
 
 fn damaged(error: &rooftree_store::Error) -> Problem {
+    if let rooftree_store::Error::Older(..) = error {
+        return error.problem();
+    }
     error.problem().fix("restore a backup; a damaged file may still be read with SQLite's own .recover")
 }
 
