@@ -98,10 +98,10 @@ mod tests {
         assert_eq!(reason(Extent::Everything, &[]), None);
         assert_eq!(reason(Extent::Quick, &[]).unwrap(), "left out by --quick");
         let row =
-            |outcome| Row { name: "build", outcome, counts: Counts::default(), took: Default::default() };
+            |outcome| Row { name: "clippy", outcome, counts: Counts::default(), took: Default::default() };
         assert_eq!(
             reason(Extent::Everything, &[row(Outcome::Failed)]).unwrap(),
-            "not run because `build` failed"
+            "not run because `clippy` failed"
         );
         assert_eq!(reason(Extent::Everything, &[row(Outcome::Passed)]), None);
         let bare = Planted::new().repository();

@@ -4,7 +4,6 @@
 //! order it happened, so that a slow listener slows no agent.
 
 use std::{
-    collections::HashMap,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -12,8 +11,8 @@ use std::{
 use futures::{FutureExt, future::BoxFuture};
 use rooftree_process::Inheritance;
 use rooftree_protocol::{
-    Command, Event, EventBody, ParentCall, PermissionId, Question as AgentQuestion, QuestionId,
-    QuestionReply, RunId, SessionId,
+    Command, Event, EventBody, ParentCall, Question as AgentQuestion, QuestionId, QuestionReply, RunId,
+    SessionId,
     event::{RunEnd, ToolRecord},
 };
 use rooftree_runtime::{
@@ -90,9 +89,6 @@ pub(crate) struct Listeners {
     pub(crate) hooks: Vec<Hook>,
 }
 
-/// Which session waits for the answer to which question.
-pub(crate) type Open = Arc<Mutex<HashMap<PermissionId, SessionId>>>;
-
 /// Those who read everything that happens.
 #[derive(Clone, Default)]
 pub(crate) struct Readers(Arc<Mutex<Vec<mpsc::UnboundedSender<Arc<Event>>>>>);
@@ -113,7 +109,6 @@ impl Readers {
 
 /// What happens, on its way from the runtime to the listeners.
 pub(crate) struct Line {
-    pub(crate) open: Open,
     pub(crate) readers: Readers,
     events: mpsc::UnboundedReceiver<Arc<Event>>,
 }
@@ -122,10 +117,9 @@ impl Listeners {
     /// The hooks to start a runtime with, and the line that they feed.
     pub(crate) fn connect(&self, inheritance: Arc<Inheritance>) -> (Hooks, Line) {
         let (tell, events) = mpsc::unbounded_channel();
-        let (open, readers) = (Open::default(), Readers::default());
-        let (noting, reading) = (open.clone(), readers.clone());
+        let readers = Readers::default();
+        let reading = readers.clone();
         let watcher: Watcher = Arc::new(move |event| {
-            note(&noting, event);
             reading.tell(event);
             if matters(&event.body) {
                 let _ = tell.send(event.clone());
@@ -135,7 +129,7 @@ impl Listeners {
         (asked.before_tool, asked.watchers, asked.hooks) =
             (self.before_tool.clone(), vec![watcher], self.hooks.clone());
         asked.inheritance = inheritance;
-        (asked, Line { open, readers, events })
+        (asked, Line { readers, events })
     }
 
     /// Tells everything that comes over the line. Once the end is near, what is left and no more.
@@ -221,17 +215,4 @@ fn matters(body: &EventBody) -> bool {
             | PermissionRequested { .. }
             | QuestionRequested { .. }
     )
-}
-
-fn note(open: &Open, event: &Event) {
-    let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
-    match &event.body {
-        EventBody::PermissionRequested { id, .. } => {
-            open.insert(id.clone(), event.session.clone());
-        }
-        EventBody::PermissionResolved { id, .. } => {
-            open.remove(id);
-        }
-        _ => {}
-    }
 }

@@ -13,14 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     error::{Error, Result},
-    listeners::{Line, Listeners, Open, Readers},
+    listeners::{Line, Listeners, Readers},
     permission::Decision,
 };
 
 /// Everything that lives while agents do. Dropping it stops them in the background.
 pub(crate) struct Roof {
     handle: Handle,
-    open: Open,
     readers: Readers,
     ending: CancellationToken,
     parts: Mutex<Option<Parts>>,
@@ -43,9 +42,9 @@ impl Roof {
     pub(crate) fn raise(options: Options, listeners: Listeners, line: Line, place: Option<TempDir>) -> Self {
         let runtime = Runtime::start(options);
         let (handle, ending) = (runtime.handle(), CancellationToken::new());
-        let (open, readers) = (line.open.clone(), line.readers.clone());
+        let readers = line.readers.clone();
         let listening = tokio::spawn(listeners.listen(line, handle.clone(), ending.clone()));
-        Self { handle, open, readers, ending, parts: Mutex::new(Some(Parts { runtime, listening, place })) }
+        Self { handle, readers, ending, parts: Mutex::new(Some(Parts { runtime, listening, place })) }
     }
 
     pub(crate) fn handle(&self) -> &Handle {
@@ -83,16 +82,16 @@ impl Roof {
         }
     }
 
-    /// Answers a question that is open here.
+    /// Answers a question that is open.
     pub(crate) async fn respond(&self, permission: &PermissionId, decision: Decision) -> Result<()> {
-        let asking = self.open.lock().unwrap_or_else(PoisonError::into_inner).get(permission).cloned();
-        let session = asking.ok_or_else(|| {
+        let asked = self.handle.store().inquiry(permission.as_str()).await?;
+        let asked = asked.filter(|asked| asked.answer.is_none() && !asked.settled).ok_or_else(|| {
             Error::new(
                 ErrorCode::InvalidArguments,
                 format!("question {permission} is not open, or not any more"),
             )
         })?;
-        let (permission, answer) = (permission.clone(), decision.answer());
+        let (session, permission, answer) = (asked.session, permission.clone(), decision.answer());
         self.handle.send(Command::Permit { session, permission, answer }).await?;
         Ok(())
     }

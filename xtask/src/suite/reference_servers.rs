@@ -12,15 +12,14 @@ use std::{
 use anyhow::{Context, Result};
 
 use super::{
-    command::{cargo, counted},
+    command::{counted, linted},
     counts::Counts,
     needs::{self, Need},
     sdk::{succeed, target},
 };
 use crate::repository::Repository;
 
-const TESTS: [&str; 7] =
-    ["test", "-p", "rooftree-tools", "--features", "reference-servers", "--test", "reference_servers"];
+const TESTS: [&str; 4] = ["test", "--workspace", "--test", "reference_servers"];
 
 /// What a person would type, once the servers are there.
 pub const SPELLED: &str = "ROOFTREE_MCP_SERVERS=$PWD/target/mcp-servers \
@@ -48,7 +47,7 @@ pub fn perform(repository: &Repository, counts: &mut Counts) -> Result<bool> {
 fn prepared(repository: &Repository) -> Result<Command> {
     needs::provide_these(NEEDS)?;
     let place = provide(repository)?;
-    let mut tests = cargo(repository, &TESTS);
+    let mut tests = linted(repository, &TESTS);
     tests.env("ROOFTREE_MCP_SERVERS", place);
     Ok(tests)
 }

@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use super::{
-    command::{cargo, counted},
+    command::{counted, linted},
     counts::Counts,
     needs::{self, Need},
 };
@@ -45,10 +45,9 @@ fn prepared(repository: &Repository) -> Result<Command> {
     let target = target(repository);
     let environment = target.join("sdk");
     provide(repository, &environment)?;
-    for (package, program) in [("rooftree-testkit", "model-server"), ("rooftree-cli", "rooftree")] {
-        let build = ["build", "--package", package, "--bin", program];
-        succeed(&mut cargo(repository, &build)).with_context(|| format!("build {program}"))?;
-    }
+    // As the step before built it: fewer targets would mean other features, and another build.
+    let build = ["build", "--workspace", "--all-targets"];
+    succeed(&mut linted(repository, &build)).context("build the programs they talk to")?;
     let mut tests = Command::new(environment.join("bin/python"));
     tests
         .arg("crates/testkit/sdk/run.py")

@@ -34,11 +34,10 @@ pub fn play(orders: &[(&str, &str)]) -> Traces {
     ];
     let (out, err) = stage.program(&run, orders, &stage.everything);
     assert!(out.contains("run.completed"), "{out}\n{err}");
+    let (listed, _) = stage.program(&["sessions", "list", "-o", "ids"], orders, "");
+    let id = listed.lines().next().unwrap_or_else(|| panic!("no session: {err}")).to_owned();
     traces.push(("what the run prints".into(), out));
     traces.push(("what the run says beside it".into(), err));
-    let (listed, _) = stage.program(&["sessions", "list", "-o", "ids"], orders, "");
-    let id =
-        listed.lines().next().unwrap_or_else(|| panic!("no session: {err}", err = traces[1].1)).to_owned();
     let commands: [&[&str]; 8] = [
         &["sessions", "list"],
         &["sessions", "show", &id],

@@ -110,7 +110,8 @@ fn settle(connection: &Connection) -> Result<i64, rusqlite::Error> {
     schema::version(connection)
 }
 
-fn log_of(path: &Path) -> PathBuf {
+/// The write-ahead log of a database.
+pub(crate) fn log_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     PathBuf::from(name)

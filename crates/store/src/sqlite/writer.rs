@@ -1,38 +1,50 @@
-//! The one thread that writes, and how it puts many writes into one commit.
+//! The one pen all writes go through, and how many of them share one commit.
 //!
-//! It takes what is queued, and what comes while it does so, at most [`TOGETHER`] operations:
-//! groups form by themselves. Where many were answered together, as many are about to come again;
-//! only those are waited for, and for no longer than [`LULL`]. Invariant: nobody is answered
-//! before the commit that holds the answer's truth is through.
+//! Whoever has the pen takes what is queued, and what comes while it does so, at most [`TOGETHER`] operations. A
+//! commit is seen by all at once. Then it lays down the pen and asks the disk to keep what it wrote
+//! (`writer/disk.rs`), while the other of two threads takes it up. As long as the disk is at work nothing that comes
+//! can be promised any sooner: it is done, and the transaction stays open for more, so groups form by themselves.
+//! Invariant: nobody is answered before the commit that holds the answer's truth is through.
 
+mod disk;
 mod line;
 #[cfg(test)]
 mod tests;
 
 use std::{
     collections::VecDeque,
-    sync::Arc,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
     time::Duration,
 };
 
 use rusqlite::Connection;
 
-use self::line::{Entry, Exit, Nothing, line};
+use self::{
+    disk::{Disk, Owed},
+    line::{Entry, Exit, Nothing, line},
+};
 use super::{
     changes::{Changes, EVERY, Lookout},
     connect::{self, patiently},
 };
 use crate::{Error, Pending, failpoint, pending::Answer};
 
+/// One writes while the other waits for the disk.
+const THREADS: usize = 2;
+
 /// How many operations share a commit at most.
 const TOGETHER: usize = 128;
 
-/// Groups of fewer than this are not waited for: one who writes alone has nobody to share with.
-const CROWD: usize = 8;
+/// How many are worth waking up for while the disk is at work.
+const SEVERAL: usize = 8;
 
-/// How long a crowd may fall silent before the disk is asked without the rest of it. A commit takes
-/// several times as long, and whoever misses one waits for two.
+/// Where at least so many were answered at once, as many are about to come again.
+const CROWD: usize = 4;
+
+/// How long a crowd may fall silent before the disk is asked without the rest of it. That takes several times
+/// as long, and whoever is left out waits for it twice.
 const LULL: Duration = Duration::from_micros(60);
 
 /// Something to be done inside a transaction. It may be attempted again if the transaction
@@ -113,7 +125,11 @@ impl Queue {
     {
         let (answer, pending) = Pending::new();
         // If the thread is gone, dropping the answer says that the store was closed.
-        self.0.put(Queued::Operation(Box::new(Write { work, promise, outcome: None, answer })));
+        let operation = Queued::Operation(Box::new(Write { work, promise, outcome: None, answer }));
+        match promise {
+            Promise::Disk => self.0.put(operation),
+            Promise::Sight => self.0.hurry(operation),
+        }
         pending
     }
 
@@ -135,21 +151,31 @@ impl Queue {
     }
 }
 
-/// The thread itself. Dropping it finishes what is queued.
+/// The threads themselves. Dropping it finishes what is queued.
 pub(crate) struct Writer {
     queue: Option<Queue>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Writer {
     /// Starts writing through a connection.
     pub(crate) fn start(connection: Connection, changes: Arc<Changes>) -> Result<Self, Error> {
         let (entry, exit) = line();
-        let thread = thread::Builder::new()
-            .name("store-writer".into())
-            .spawn(move || work_off(&connection, exit, &changes))
-            .map_err(|error| Error::Failed(format!("start the writer: {error}")))?;
-        Ok(Self { queue: Some(Queue(entry)), thread: Some(thread) })
+        // A commit writes its pages to the log. That they stay there is between us and the disk.
+        connection.execute_batch("PRAGMA synchronous = NORMAL")?;
+        let log = connect::log_of(Path::new(connection.path().unwrap_or_default()));
+        let desk = Desk { exit, disk: Disk::of(log, entry.nudge()), changes };
+        let pen = Mutex::new(Pen { lookout: Lookout::new(&connection), connection });
+        let shared = Arc::new((desk, pen));
+        let mut writer = Self { queue: Some(Queue(entry)), threads: Vec::with_capacity(THREADS) };
+        for _ in 0..THREADS {
+            let shared = Arc::clone(&shared);
+            let work = move || work_off(&shared.0, &shared.1);
+            let thread = thread::Builder::new().name("store-writer".into()).spawn(work);
+            let failed = |error| Error::Failed(format!("start the writer: {error}"));
+            writer.threads.push(thread.map_err(failed)?);
+        }
+        Ok(writer)
     }
 
     /// The way to its queue.
@@ -161,30 +187,76 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         self.queue.take();
-        if let Some(thread) = self.thread.take() {
+        for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
 }
 
-/// What waits for the writer.
-struct Waiting {
+/// What the threads share.
+struct Desk {
     exit: Exit<Queued>,
-    /// Taken out and not yet begun.
-    at_hand: VecDeque<Queued>,
-    /// How many shared the last commit.
-    before: usize,
+    disk: Disk,
+    changes: Arc<Changes>,
 }
 
-impl Waiting {
-    fn new(exit: Exit<Queued>) -> Self {
-        Self { exit, at_hand: VecDeque::new(), before: 0 }
-    }
+/// What only the one has whose turn it is.
+struct Pen {
+    connection: Connection,
+    lookout: Lookout,
+}
 
+fn work_off(desk: &Desk, pen: &Mutex<Pen>) {
+    loop {
+        let turn = desk.exit.begin(desk.changes.is_watched().then_some(EVERY));
+        let mut pen = pen.lock().unwrap_or_else(PoisonError::into_inner);
+        let owed = match turn {
+            Ok(()) => write(&pen.connection, desk),
+            Err(Nothing::Yet) => Owed::nothing(),
+            Err(Nothing::Ever) => return connect::leave(&pen.connection),
+        };
+        let Pen { connection, lookout } = &mut *pen;
+        lookout.look(connection, &desk.changes);
+        drop(pen);
+        if turn.is_ok() {
+            desk.exit.end();
+        }
+        desk.disk.keep(owed);
+    }
+}
+
+/// Commits what waits; says what the disk is to keep.
+fn write(connection: &Connection, desk: &Desk) -> Owed {
+    let mut waiting = Waiting { desk, at_hand: VecDeque::new() };
+    let first = waiting.by_now();
+    let owed = first.map_or_else(Owed::nothing, |first| commit_group(connection, first, &mut waiting));
+    // What a full transaction has left over is for whoever has the next turn, while we wait for the disk.
+    desk.exit.put_back(waiting.at_hand);
+    owed
+}
+
+impl Desk {
+    /// Answers what is committed, or not, but for those who wait for the disk.
+    fn answer(&self, group: Vec<Box<dyn Operation>>, outcome: &Result<(), Error>) -> Owed {
+        let (owed, now): (Vec<_>, Vec<_>) =
+            group.into_iter().partition(|operation| outcome.is_ok() && operation.promise() == Promise::Disk);
+        now.into_iter().for_each(|operation| operation.answer(outcome.clone()));
+        self.disk.owe(owed)
+    }
+}
+
+/// What waits to be written.
+struct Waiting<'a> {
+    desk: &'a Desk,
+    /// Taken out of the line and not yet begun.
+    at_hand: VecDeque<Queued>,
+}
+
+impl Waiting<'_> {
     /// The next operation, if one is there already.
     fn by_now(&mut self) -> Option<Box<dyn Operation>> {
         if self.at_hand.is_empty() {
-            self.exit.take_all(&mut self.at_hand);
+            self.desk.exit.take_all(&mut self.at_hand);
         }
         loop {
             if let Queued::Operation(operation) = self.at_hand.pop_front()? {
@@ -193,97 +265,55 @@ impl Waiting {
         }
     }
 
-    /// The next operation. Without a limit it waits until there is one; news that is none ends it too.
-    fn next(&mut self, limit: Option<Duration>) -> Result<Box<dyn Operation>, Nothing> {
-        if self.at_hand.is_empty() {
-            self.exit.wait_for(1, limit)?;
+    /// One more operation for the transaction that is open and holds so many. If somebody waits for its end it is
+    /// only one that is there already; else there is time for as long as the disk is at work, and a little longer
+    /// for those it has just answered.
+    fn company(&mut self, held: usize, is_awaited: bool) -> Option<Box<dyn Operation>> {
+        let Desk { exit, disk, .. } = self.desk;
+        loop {
+            let next = self.by_now();
+            if next.is_some() || is_awaited {
+                return next;
+            }
+            let (worth, limit) = if disk.is_busy() {
+                (SEVERAL, None)
+            } else {
+                let crowd = Some(disk.answered()).filter(|answered| *answered >= CROWD)?;
+                // Half of them are written while the other half is still on its way.
+                (crowd.checked_sub(held)?.div_ceil(2), Some(LULL))
+            };
+            if worth == 0 || exit.wait_for(worth, limit).is_err() {
+                return None;
+            }
         }
-        self.by_now().ok_or(Nothing::Yet)
-    }
-
-    /// One more operation for a commit that promises this and holds so many, if it is there already
-    /// or likely to come.
-    fn company(&mut self, promise: Promise, held: usize) -> Option<Box<dyn Operation>> {
-        let missing = self.before.saturating_sub(held);
-        let waiting = self.by_now().or_else(|| {
-            let is_crowd = promise == Promise::Disk && self.before >= CROWD;
-            // Half of a crowd is written while the other half is still on its way.
-            (is_crowd && missing > 0).then(|| self.next_of(missing.div_ceil(2)))?
-        })?;
-        if promise == Promise::Sight && waiting.promise() == Promise::Disk {
-            self.at_hand.push_front(Queued::Operation(waiting));
-            return None;
-        }
-        Some(waiting)
-    }
-
-    /// The next operation of a crowd, as soon as so many of it are there or no more seem to come.
-    fn next_of(&mut self, crowd: usize) -> Option<Box<dyn Operation>> {
-        self.exit.wait_for(crowd, Some(LULL)).ok()?;
-        self.by_now()
-    }
-}
-
-fn work_off(connection: &Connection, exit: Exit<Queued>, changes: &Changes) {
-    let mut lookout = Lookout::new(connection);
-    let mut waiting = Waiting::new(exit);
-    loop {
-        match waiting.next(changes.is_watched().then_some(EVERY)) {
-            Ok(first) => commit_group(connection, first, &mut waiting),
-            Err(Nothing::Yet) => {}
-            Err(Nothing::Ever) => return connect::leave(connection),
-        }
-        lookout.look(connection, changes);
     }
 }
 
 /// Commits an operation and what has come with it as one. If even with savepoints that fails, the
 /// reason may be one member's alone (it needs more space than there is): then each gets its own
 /// commit and its own answer.
-fn commit_group(connection: &Connection, first: Box<dyn Operation>, waiting: &mut Waiting) {
+fn commit_group(connection: &Connection, first: Box<dyn Operation>, waiting: &mut Waiting<'_>) -> Owed {
     let mut group = vec![first];
-    while group.len() < TOGETHER
-        && let Some(next) = waiting.by_now()
-    {
-        group.push(next);
-    }
-    let is_for_disk = group.iter().any(|operation| operation.promise() == Promise::Disk);
-    let promise = if is_for_disk { Promise::Disk } else { Promise::Sight };
-    let company = |held| waiting.company(promise, held);
-    let mut outcome = commit(connection, promise, |connection| together(connection, &mut group, company));
+    let company = |held, is_awaited| waiting.company(held, is_awaited);
+    let mut outcome = commit(connection, |connection| together(connection, &mut group, company));
     if outcome.is_err() && group.len() > 1 {
-        outcome = commit(connection, promise, |connection| apart(connection, &mut group));
+        outcome = commit(connection, |connection| apart(connection, &mut group));
     }
-    waiting.before = group.len();
     if outcome.is_ok() || group.len() == 1 {
-        return group.into_iter().for_each(|operation| operation.answer(outcome.clone()));
+        return waiting.desk.answer(group, &outcome);
     }
+    let mut committed = Vec::with_capacity(group.len());
     for mut operation in group {
-        let outcome = commit(connection, promise, |connection| operation.attempt(connection));
-        operation.answer(outcome);
+        match commit(connection, |connection| operation.attempt(connection)) {
+            Ok(()) => committed.push(operation),
+            refused => operation.answer(refused),
+        }
     }
+    waiting.desk.answer(committed, &Ok(()))
 }
 
-/// One transaction that promises this.
-fn commit(
-    connection: &Connection,
-    promise: Promise,
-    work: impl FnOnce(&Connection) -> Result<(), Error>,
-) -> Result<(), Error> {
-    if promise == Promise::Disk {
-        return commit_now(connection, work);
-    }
-    connection.execute_batch("PRAGMA synchronous = NORMAL")?;
-    let outcome = commit_now(connection, work);
-    // It can only fail inside a transaction, and then the next one cannot begin either.
-    connection.execute_batch("PRAGMA synchronous = FULL")?;
-    outcome
-}
-
-fn commit_now(
-    connection: &Connection,
-    work: impl FnOnce(&Connection) -> Result<(), Error>,
-) -> Result<(), Error> {
+/// One transaction.
+fn commit(connection: &Connection, work: impl FnOnce(&Connection) -> Result<(), Error>) -> Result<(), Error> {
     patiently(|| connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]))?;
     let outcome = work(connection).and_then(|()| {
         failpoint::reach("commit.before");
@@ -304,15 +334,16 @@ fn commit_now(
 fn together(
     connection: &Connection,
     group: &mut Vec<Box<dyn Operation>>,
-    mut company: impl FnMut(usize) -> Option<Box<dyn Operation>>,
+    mut company: impl FnMut(usize, bool) -> Option<Box<dyn Operation>>,
 ) -> Result<(), Error> {
-    let mut done = 0;
+    let (mut done, mut is_awaited) = (0, false);
     loop {
         if done == group.len() && done < TOGETHER {
-            group.extend(company(done));
+            group.extend(company(done, is_awaited));
         }
         let Some(operation) = group.get_mut(done) else { return Ok(()) };
         operation.attempt(connection)?;
+        is_awaited |= operation.promise() == Promise::Sight;
         done += 1;
     }
 }

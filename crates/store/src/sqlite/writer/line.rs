@@ -1,7 +1,8 @@
-//! Where writes wait: many put in, and one takes out all that is there at once.
+//! Where writes wait: many put in, and one at a time takes out all that is there at once.
 //!
-//! A lock and a wake-up for each write would cost a crowd more than its writes. So whoever takes says how
-//! many are worth waking up for, and only the one who makes up that number wakes it.
+//! Several threads may wait for their turn; one of them is called when there is something to do and nobody at it. A
+//! lock and a wake-up for each write would cost a crowd more than its writes. So whoever has the turn and waits for
+//! more says how many are worth waking up for, and only the one who makes up that number wakes it.
 
 use std::{
     collections::VecDeque,
@@ -28,13 +29,24 @@ pub(super) struct Exit<T>(Arc<Line<T>>);
 
 struct Line<T> {
     state: Mutex<State<T>>,
+    /// For whoever has the turn.
     wake: Condvar,
+    /// For those who wait for it.
+    call: Condvar,
 }
 
 struct State<T> {
     waiting: VecDeque<T>,
-    /// How many must wait for the exit to be woken; none while it is awake.
+    /// How many must wait for whoever has the turn to be woken; none while they are awake.
     worth: Option<usize>,
+    /// Whether they are to be woken, or not to fall asleep, whatever the number.
+    is_urgent: bool,
+    /// Whether somebody has the turn.
+    is_taken: bool,
+    /// How many wait for it, whether one of them is on the way, and whether one will look up in time.
+    idle: usize,
+    is_called: bool,
+    is_timed: bool,
     has_entry: bool,
     has_exit: bool,
 }
@@ -50,14 +62,25 @@ pub(super) enum Nothing {
 
 /// A line and its two ends.
 pub(super) fn line<T>() -> (Entry<T>, Exit<T>) {
-    let state = State { waiting: VecDeque::new(), worth: None, has_entry: true, has_exit: true };
-    let line = Arc::new(Line { state: Mutex::new(state), wake: Condvar::new() });
+    let state = State {
+        waiting: VecDeque::new(),
+        worth: None,
+        is_urgent: false,
+        is_taken: false,
+        idle: 0,
+        is_called: false,
+        is_timed: false,
+        has_entry: true,
+        has_exit: true,
+    };
+    let line = Arc::new(Line { state: Mutex::new(state), wake: Condvar::new(), call: Condvar::new() });
     (Entry(Arc::new(Door(Arc::clone(&line)))), Exit(line))
 }
 
 impl<T> Line<T> {
-    /// Adds something, if it is something, and wakes the exit if enough is there.
-    fn add(&self, item: Option<T>) {
+    /// Adds something, if it is something, and wakes whoever has the turn if that is enough, or calls somebody who
+    /// has not.
+    fn add(&self, item: Option<T>, is_urgent: bool) {
         let mut state = self.state();
         if !state.has_exit {
             // What is dropped may want to know nothing of this lock.
@@ -65,13 +88,33 @@ impl<T> Line<T> {
             return drop(item);
         }
         state.waiting.extend(item);
-        let is_enough = state.worth.is_some_and(|worth| state.waiting.len() >= worth);
+        state.is_urgent |= is_urgent;
+        let is_enough = state.worth.is_some_and(|worth| is_urgent || state.waiting.len() >= worth);
         if is_enough {
             state.worth = None;
         }
+        let is_call = state.calls();
         drop(state);
         if is_enough {
             self.wake.notify_one();
+        }
+        if is_call {
+            self.call.notify_one();
+        }
+    }
+
+    /// Waits for a call; says whether none came in time.
+    fn called<'a>(
+        &self,
+        state: MutexGuard<'a, State<T>>,
+        limit: Option<Duration>,
+    ) -> (MutexGuard<'a, State<T>>, bool) {
+        match limit {
+            None => (self.call.wait(state).unwrap_or_else(PoisonError::into_inner), false),
+            Some(limit) => {
+                let waited = self.call.wait_timeout(state, limit).unwrap_or_else(PoisonError::into_inner);
+                (waited.0, waited.1.timed_out())
+            }
         }
     }
 
@@ -80,10 +123,29 @@ impl<T> Line<T> {
     }
 }
 
+impl<T> State<T> {
+    /// Whether there is something to do and nobody at it.
+    fn is_needed(&self) -> bool {
+        !self.is_taken && (!self.waiting.is_empty() || self.is_urgent)
+    }
+
+    /// Whether somebody is to be called, who is on the way then.
+    fn calls(&mut self) -> bool {
+        let calls = self.is_needed() && self.idle > 0 && !self.is_called;
+        self.is_called |= calls;
+        calls
+    }
+}
+
 impl<T> Entry<T> {
     /// Puts something at the end of the line.
     pub(super) fn put(&self, item: T) {
-        self.0.0.add(Some(item));
+        self.0.0.add(Some(item), false);
+    }
+
+    /// The same, and it is taken out at once.
+    pub(super) fn hurry(&self, item: T) {
+        self.0.0.add(Some(item), true);
     }
 
     /// The same without waking anybody for it: it goes with what is put in next, unless [`Entry::waker`] is used.
@@ -103,25 +165,72 @@ impl<T: Send + 'static> Entry<T> {
     pub(super) fn waker(&self) -> Waker {
         Arc::clone(&self.0.0).into()
     }
+
+    /// Wakes whoever takes out, even for nothing. No entry either.
+    pub(super) fn nudge(&self) -> impl Fn() + Send + Sync + use<T> {
+        let line = Arc::clone(&self.0.0);
+        move || line.add(None, true)
+    }
 }
 
 impl<T: Send + 'static> Wake for Line<T> {
     fn wake(self: Arc<Self>) {
-        self.add(None);
+        self.add(None, false);
     }
 }
 
 impl<T> Drop for Door<T> {
     fn drop(&mut self) {
         self.0.state().has_entry = false;
-        self.0.wake.notify_one();
+        self.0.wake.notify_all();
+        self.0.call.notify_all();
     }
 }
 
 impl<T> Exit<T> {
+    /// Waits until there is something to do and nobody at it: then it is the caller's turn, until [`Exit::end`].
+    pub(super) fn begin(&self, limit: Option<Duration>) -> Result<(), Nothing> {
+        let mut state = self.0.state();
+        loop {
+            if state.is_needed() {
+                state.is_taken = true;
+                return Ok(());
+            }
+            // Whoever has the turn does what is left.
+            if !state.has_entry {
+                return Err(Nothing::Ever);
+            }
+            state.idle += 1;
+            let limit = limit.filter(|_| !state.is_timed);
+            state.is_timed |= limit.is_some();
+            let is_late;
+            (state, is_late) = self.0.called(state, limit);
+            state.idle -= 1;
+            state.is_called = false;
+            if limit.is_some() {
+                state.is_timed = false;
+            }
+            if is_late && !state.is_needed() {
+                return Err(Nothing::Yet);
+            }
+        }
+    }
+
+    /// Ends the caller's turn, and calls the next one if there is something to do.
+    pub(super) fn end(&self) {
+        let mut state = self.0.state();
+        state.is_taken = false;
+        let is_call = state.calls();
+        drop(state);
+        if is_call {
+            self.0.call.notify_one();
+        }
+    }
+
     /// Moves all that waits to the end of `into`, without waiting itself.
     pub(super) fn take_all(&self, into: &mut VecDeque<T>) {
         let mut state = self.0.state();
+        state.is_urgent = false;
         if into.is_empty() {
             mem::swap(&mut state.waiting, into);
         } else {
@@ -129,12 +238,20 @@ impl<T> Exit<T> {
         }
     }
 
-    /// Waits until so many are there, or until nobody has come for as long as the limit says; then
-    /// something may be there all the same.
+    /// Puts what was taken out, and not used, where it was.
+    pub(super) fn put_back(&self, mut taken: VecDeque<T>) {
+        if !taken.is_empty() {
+            let mut state = self.0.state();
+            taken.append(&mut state.waiting);
+            state.waiting = taken;
+        }
+    }
+
+    /// Waits, in one's turn, until so many are there, or something urgent is, or the time is up; then something may be there all
+    /// the same.
     pub(super) fn wait_for(&self, worth: usize, limit: Option<Duration>) -> Result<(), Nothing> {
         let mut state = self.0.state();
-        let mut seen = state.waiting.len();
-        while state.waiting.len() < worth {
+        while state.waiting.len() < worth && !state.is_urgent {
             if !state.has_entry {
                 return if state.waiting.is_empty() { Err(Nothing::Ever) } else { Ok(()) };
             }
@@ -146,9 +263,7 @@ impl<T> Exit<T> {
             let (woken, timeout) =
                 self.0.wake.wait_timeout(state, limit).unwrap_or_else(PoisonError::into_inner);
             state = woken;
-            // Nobody is woken for those who are too few, but they came: others may follow.
-            let is_silent = state.waiting.len() == mem::replace(&mut seen, state.waiting.len());
-            if timeout.timed_out() && is_silent {
+            if timeout.timed_out() && state.waiting.len() < worth {
                 state.worth = None;
                 return if state.waiting.is_empty() { Err(Nothing::Yet) } else { Ok(()) };
             }
@@ -186,8 +301,10 @@ mod tests {
         drop(entry);
         let mut taken = VecDeque::new();
         let mut worth = (1..40).cycle();
-        while exit.wait_for(worth.next().unwrap(), None) != Err(Nothing::Ever) {
+        while exit.begin(None) != Err(Nothing::Ever) {
+            let _ = exit.wait_for(worth.next().unwrap(), None);
             exit.take_all(&mut taken);
+            exit.end();
         }
         putters.into_iter().for_each(|putter| putter.join().unwrap());
         for putter in 0..4 {
@@ -216,27 +333,67 @@ mod tests {
         let taker = thread::spawn(move || {
             let mut taken = VecDeque::new();
             let mut sizes = Vec::new();
-            while exit.wait_for(1, None) != Err(Nothing::Ever) {
+            while exit.begin(None) != Err(Nothing::Ever) {
                 exit.take_all(&mut taken);
                 sizes.push(mem::take(&mut taken).len());
+                exit.end();
             }
             sizes
         });
-        while entry.0.0.state().worth.is_none() {
-            thread::yield_now();
-        }
+        let until_idle = || {
+            while entry.0.0.state().idle == 0 {
+                thread::yield_now();
+            }
+        };
+        until_idle();
         entry.lay(1);
         entry.lay(2);
-        assert!(entry.0.0.state().worth.is_some(), "nobody is woken for these");
+        assert!(!entry.0.0.state().is_called, "nobody is called for these");
         entry.waker().wake();
-        while entry.0.0.state().worth.is_none() {
+        while !entry.0.0.state().waiting.is_empty() {
             thread::yield_now();
         }
+        until_idle();
         entry.waker().wake();
         entry.lay(3);
         entry.put(4);
         drop(entry);
         assert_eq!(taker.join().unwrap(), [2, 2]);
+    }
+
+    #[test]
+    fn one_at_a_time_has_the_turn_and_the_other_is_called_when_it_ends() {
+        let (entry, exit) = line();
+        let exit = Arc::new(exit);
+        let other = Arc::clone(&exit);
+        exit.end();
+        entry.put(1);
+        assert_eq!(exit.begin(None), Ok(()));
+        let waits = thread::spawn(move || other.begin(None));
+        while entry.0.0.state().idle == 0 {
+            thread::yield_now();
+        }
+        entry.put(2);
+        assert!(!entry.0.0.state().is_called, "somebody is at it already");
+        exit.end();
+        assert_eq!(waits.join().unwrap(), Ok(()));
+        assert_eq!(exit.begin(Some(Duration::from_micros(1))), Err(Nothing::Yet));
+    }
+
+    #[test]
+    fn what_is_urgent_is_not_kept_waiting_for_more() {
+        let (entry, exit) = line();
+        entry.put(1);
+        entry.hurry(2);
+        assert_eq!(exit.wait_for(8, None), Ok(()));
+        let mut taken = VecDeque::new();
+        exit.take_all(&mut taken);
+        let nudge = entry.nudge();
+        let taker = thread::spawn(move || exit.wait_for(8, None));
+        entry.put(3);
+        nudge();
+        assert_eq!(taker.join().unwrap(), Ok(()));
+        assert_eq!(taken, [1, 2]);
     }
 
     #[test]

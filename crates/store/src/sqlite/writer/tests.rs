@@ -1,5 +1,10 @@
 //! Groups that are refused, a full file, promises that differ.
 
+use std::{
+    io,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
 use super::*;
 
 fn note(connection: &Connection, text: &str) -> Result<usize, Error> {
@@ -22,16 +27,30 @@ fn nearly_full(directory: &tempfile::TempDir, pages: i64) -> Connection {
 
 type Answers = Vec<Pending<usize>>;
 
-fn queued(texts: Vec<String>) -> (Waiting, Answers) {
-    let (entry, exit) = line();
-    let queue = Queue(entry);
+fn queued(texts: Vec<String>) -> (Desk, Answers) {
+    let (queue, desk) = with_disk(|| Ok(()));
     let write = |text: String| queue.write(move |connection: &Connection| note(connection, &text));
-    (Waiting::new(exit), texts.into_iter().map(write).collect())
+    (desk, texts.into_iter().map(write).collect())
 }
 
-fn commit_all(connection: &Connection, mut waiting: Waiting) {
-    let first = waiting.by_now().unwrap();
-    commit_group(connection, first, &mut waiting);
+/// A writer's queue, and a disk that keeps things as this says.
+fn with_disk(sync: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> (Queue, Desk) {
+    let (entry, exit) = line();
+    let disk = Disk::new(sync, entry.nudge());
+    (Queue(entry), Desk { exit, disk, changes: Arc::new(Changes::new()) })
+}
+
+fn is_answered<T>(pending: &mut Pending<T>) -> bool {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    std::future::Future::poll(std::pin::Pin::new(pending), &mut context).is_ready()
+}
+
+fn commit_all(connection: &Connection, desk: Desk) {
+    while desk.exit.begin(Some(Duration::ZERO)).is_ok() {
+        let owed = write(connection, &desk);
+        desk.exit.end();
+        desk.disk.keep(owed);
+    }
 }
 
 #[test]
@@ -39,8 +58,8 @@ fn what_does_not_fit_is_refused_alone_and_its_neighbours_are_kept() {
     let directory = tempfile::TempDir::new().unwrap();
     let connection = nearly_full(&directory, 20);
     let texts = ["small".to_owned(), "x".repeat(1_000_000), "small too".to_owned()];
-    let (waiting, answers) = queued(texts.to_vec());
-    commit_all(&connection, waiting);
+    let (desk, answers) = queued(texts.to_vec());
+    commit_all(&connection, desk);
     let answers: Vec<_> = answers.into_iter().map(Pending::wait).collect();
     assert!(matches!(answers.as_slice(), [Ok(1), Err(Error::Full(_)), Ok(1)]), "{answers:?}");
     assert_eq!(count(&connection), 2);
@@ -53,8 +72,8 @@ fn a_full_file_accepts_nothing_it_cannot_keep_and_goes_on_when_there_is_room() {
     let connection = nearly_full(&directory, 30);
     let mut accepted = 0;
     loop {
-        let (waiting, answers) = queued(vec!["x".repeat(20_000); 3]);
-        commit_all(&connection, waiting);
+        let (desk, answers) = queued(vec!["x".repeat(20_000); 3]);
+        commit_all(&connection, desk);
         let answers: Vec<_> = answers.into_iter().map(Pending::wait).collect();
         accepted += answers.iter().filter(|answer| answer.is_ok()).count();
         if let Some(error) = answers.iter().find_map(|answer| answer.as_ref().err()) {
@@ -65,8 +84,8 @@ fn a_full_file_accepts_nothing_it_cannot_keep_and_goes_on_when_there_is_room() {
     assert!(accepted > 0);
     assert_eq!(usize::try_from(count(&connection)).unwrap(), accepted);
     connection.query_row("PRAGMA max_page_count = 100000", [], |_| Ok(())).unwrap();
-    let (waiting, answers) = queued(vec!["x".repeat(20_000)]);
-    commit_all(&connection, waiting);
+    let (desk, answers) = queued(vec!["x".repeat(20_000)]);
+    commit_all(&connection, desk);
     assert!(answers.into_iter().all(|answer| answer.wait().is_ok()));
 }
 
@@ -74,28 +93,84 @@ fn a_full_file_accepts_nothing_it_cannot_keep_and_goes_on_when_there_is_room() {
 fn nobody_is_answered_before_the_commit() {
     let directory = tempfile::TempDir::new().unwrap();
     let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
-    let (mut waiting, mut answers) = queued(vec!["one".to_owned()]);
-    let mut group = vec![waiting.by_now().unwrap()];
-    let asked = &mut answers[0];
+    let (desk, mut answers) = queued(vec!["one".to_owned()]);
+    let mut group = vec![Waiting { desk: &desk, at_hand: VecDeque::new() }.by_now().unwrap()];
     connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-    together(&connection, &mut group, |_| None).unwrap();
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    assert!(std::future::Future::poll(std::pin::Pin::new(asked), &mut context).is_pending());
+    together(&connection, &mut group, |_, _| None).unwrap();
+    assert!(!is_answered(&mut answers[0]));
     connection.execute_batch("COMMIT").unwrap();
-    group.into_iter().for_each(|operation| operation.answer(Ok(())));
+    desk.disk.keep(desk.answer(group, &Ok(())));
     assert!(answers.remove(0).wait().is_ok());
 }
 
 #[test]
-fn what_promises_more_does_not_join_a_commit_that_promises_less() {
-    let (entry, exit) = line();
-    let queue = Queue(entry);
-    let write = |promise| queue.write_for(promise, |connection: &Connection| note(connection, "x")).later();
-    [Promise::Sight, Promise::Disk, Promise::Sight].into_iter().for_each(write);
-    let mut waiting = Waiting::new(exit);
-    let promise = |operation: Option<Box<dyn Operation>>| operation.map(|operation| operation.promise());
-    assert_eq!(promise(waiting.company(Promise::Sight, 1)), Some(Promise::Sight));
-    assert_eq!(promise(waiting.company(Promise::Sight, 1)), None);
-    assert_eq!(promise(waiting.company(Promise::Disk, 1)), Some(Promise::Disk), "it is not lost");
-    assert_eq!(promise(waiting.company(Promise::Disk, 1)), Some(Promise::Sight));
+fn what_is_promised_to_outlast_a_power_failure_waits_for_the_disk_and_nothing_else_does() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
+    let (queue, desk) = with_disk(|| Ok(()));
+    let note = |promise| queue.write_for(promise, |connection: &Connection| note(connection, "x"));
+    let (mut kept, seen) = (note(Promise::Disk), note(Promise::Sight));
+    let owed = write(&connection, &desk);
+    assert!(seen.wait().is_ok());
+    assert!(!is_answered(&mut kept), "nobody has asked the disk");
+    assert_eq!(count(&connection), 2, "both are seen by everybody");
+    // The disk is at work. Whoever wants no more than to be seen is not kept waiting for that.
+    let seen = note(Promise::Sight);
+    desk.disk.keep(write(&connection, &desk));
+    assert!(seen.wait().is_ok());
+    assert!(!is_answered(&mut kept));
+    desk.disk.keep(owed);
+    assert!(kept.wait().is_ok());
+}
+
+#[test]
+fn what_the_disk_refuses_is_not_promised() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
+    let (queue, desk) = with_disk(|| Err(io::Error::other("it is worn out")));
+    let kept = queue.write(|connection: &Connection| note(connection, "x"));
+    commit_all(&connection, desk);
+    let refused = kept.wait().unwrap_err();
+    assert!(refused.to_string().contains("worn out"), "{refused}");
+}
+
+#[test]
+fn what_comes_while_the_disk_is_at_work_shares_one_commit() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let (queue, desk) = with_disk(move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    });
+    let desk = Arc::new(desk);
+    let note = move || queue.write(|connection: &Connection| note(connection, "x"));
+    let first = note();
+    let owed = write(&connection, &desk);
+    let second = note();
+    let others = thread::spawn({
+        let desk = Arc::clone(&desk);
+        move || {
+            let third = note();
+            desk.disk.keep(owed);
+            [first, second, third].map(Pending::wait)
+        }
+    });
+    desk.disk.keep(write(&connection, &desk));
+    assert!(others.join().unwrap().iter().all(Result::is_ok));
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn what_a_full_transaction_leaves_over_comes_next_and_in_order() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
+    let count_of = TOGETHER + 3;
+    let (desk, answers) = queued((0..count_of).map(|number| format!("{number:04}")).collect());
+    commit_all(&connection, desk);
+    assert!(answers.into_iter().map(Pending::wait).all(|answer| answer.is_ok()));
+    let mut statement = connection.prepare("SELECT CAST(bytes AS TEXT) FROM blob ORDER BY rowid").unwrap();
+    let kept: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(kept, (0..count_of).map(|number| format!("{number:04}")).collect::<Vec<_>>());
 }
