@@ -159,6 +159,10 @@ impl Subscription {
 
     async fn read_journal(&mut self) -> Result<(), Error> {
         let mut page = self.store.events(&self.filter.session, self.filter.after, PAGE).await?;
+        if !page.is_empty() {
+            // A watcher never sees what could still be lost.
+            self.store.settled().await?;
+        }
         self.behind = page.len() == PAGE;
         // From here on the bus tells everything, deltas too: the journal is read up to there and no further.
         self.listen_in();

@@ -18,6 +18,7 @@ mod wait;
 
 use std::{sync::Arc, time::Duration};
 
+use futures::future::BoxFuture;
 use rooftree_protocol::{
     Mandate, Message, MessageId, Origin, Part, RunId, SessionId,
     event::{RunEnd, RunMode, TaskNote},
@@ -59,10 +60,10 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
         Ok(Reached::Known(note, end)) => answer::again(note, &end),
         Ok(Reached::Asked(asked, _, _)) if request.background => answer::started(&request, &asked),
         Ok(Reached::Asked(asked, told, question)) => {
-            let patience = request.timeout_secs.unwrap_or(caller.kit.limits.delegation_timeout_secs);
             let late = if request.surface == Surface::Verifier { Late::Stop } else { Late::Detach };
             let waiting = wait::Waiting { asked: &asked, told, late };
-            match waiting.wait(&caller.world, &context.cancel, Duration::from_secs(patience)).await {
+            let patience = patience(&caller, &request).as_secs();
+            match waiting.wait(&caller.world, &context.cancel).await {
                 Waited::Ended(end) => {
                     if let Some(question) = question {
                         question.keep(&caller, &asked, &end);
@@ -77,7 +78,16 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
     }
 }
 
-type Told = tokio::sync::oneshot::Receiver<Arc<RunEnd>>;
+/// How long an answer is waited for.
+fn patience(caller: &Caller, request: &Request) -> Duration {
+    Duration::from_secs(request.timeout_secs.unwrap_or(caller.kit.limits.delegation_timeout_secs))
+}
+
+/// What ends a wait, from the moment on that somebody is asked.
+struct Told {
+    end: tokio::sync::oneshot::Receiver<Arc<RunEnd>>,
+    too_late: BoxFuture<'static, ()>,
+}
 
 /// What came of asking.
 enum Reached {
@@ -112,7 +122,8 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         .replies
         .enter(&task, (&caller.session.id, &mandate.root), (limits.children, limits.descendants))
         .map_err(bounds::full)?;
-    let told = world.replies.expect(&task);
+    let too_late = world.options.clock.sleep(patience(caller, request));
+    let told = Told { end: world.replies.expect(&task), too_late };
     let mut asked = Asked {
         is_repeated: false,
         share: rights::share(caller),

@@ -136,16 +136,14 @@ impl Handle {
         self.world.store()
     }
 
-    /// A new session, its message and its agent's claim are queued one after the other, so that
-    /// they share one wait for the disk.
+    /// A new session and its message are queued one after the other, so that they share one wait for the disk. Whoever
+    /// posted is answered before its agent begins, and can watch all of it.
     async fn accept(&self, meant: Meant, letter: Letter) -> Result<Reply, Error> {
         let delivery = letter.delivery;
         let post = inbox::post(&self.world, letter);
         let (lane, id, key) = (post.lane, post.session.clone(), post.key.clone());
-        let is_certain = !matches!(meant, Meant::Seen(_));
         let opened = meant.open(&**self.world.store());
         let posted = self.world.store().post_to_living(post);
-        let is_roused = is_certain && delivery != Delivery::Silent && self.router.rouse(&id);
         let session = opened.session().await?;
         let Posted { message, position, repeated } = match posted.await {
             // Deleted since it was last looked at: looking again says so, and what to do about it.
@@ -163,7 +161,7 @@ impl Handle {
             None,
             EventBody::InboxQueued { message: message.clone(), lane, position },
         );
-        if delivery != Delivery::Silent && !is_roused {
+        if delivery != Delivery::Silent {
             self.router.wake(&id, Signal::Mail);
         }
         Ok(Reply::Accepted { session: id, message, position, repeated: repeated == Repeated::Same })

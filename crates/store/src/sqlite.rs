@@ -336,6 +336,10 @@ impl Store for SqliteStore {
         self.read(verify::verify)
     }
 
+    fn settled(&self) -> Pending<()> {
+        self.writer.as_ref().map_or_else(|| Pending::ready(Ok(())), Writer::settled)
+    }
+
     fn changes(&self) -> watch::Receiver<u64> {
         let watcher = self.changes.watch();
         if let Some(queue) = self.writer.as_ref().and_then(Writer::queue) {

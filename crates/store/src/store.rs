@@ -152,6 +152,10 @@ pub trait Store: Send + Sync {
     /// Checks every invariant on what is stored. Read-only.
     fn verify(&self) -> Pending<Report>;
 
+    /// Resolves when everything that can be read by now would outlast a power failure: before that, nobody outside is
+    /// told of it.
+    fn settled(&self) -> Pending<()>;
+
     /// Fires after another process committed something. A hint: may fire for nothing and may
     /// fold several commits into one. What this process commits it knows without being told.
     fn changes(&self) -> watch::Receiver<u64>;

@@ -98,6 +98,7 @@ impl Store for Interrupted {
         fn last_output(task: &str) -> Pending<Option<OutputPiece>>;
         fn blob(id: &BlobId) -> Pending<Option<Vec<u8>>>;
         fn verify() -> Pending<Report>;
+        fn settled() -> Pending<()>;
         fn changes() -> watch::Receiver<u64>;
     }
 }

@@ -39,14 +39,8 @@ pub(super) enum Waited {
 
 impl Waiting<'_> {
     /// Waits for the end, for patience to run out, or to be told to stop, which stops the run too.
-    pub(super) async fn wait(
-        mut self,
-        world: &World,
-        cancel: &CancellationToken,
-        patience: Duration,
-    ) -> Waited {
+    pub(super) async fn wait(mut self, world: &World, cancel: &CancellationToken) -> Waited {
         let mut changes = world.store().changes();
-        let mut over = world.options.clock.sleep(patience);
         // It may have ended before anybody waited: in the life of a process that is gone.
         if self.asked.is_repeated
             && let Some(end) = look(world, &self.asked.task).await
@@ -56,12 +50,12 @@ impl Waiting<'_> {
         loop {
             tokio::select! {
                 biased;
-                Ok(end) = &mut self.told => return Waited::Ended(end),
+                Ok(end) = &mut self.told.end => return Waited::Ended(end),
                 () = cancel.cancelled() => {
                     self.stop(world).await;
                     return Waited::Cancelled;
                 }
-                () = &mut over => return match self.late {
+                () = &mut self.told.too_late => return match self.late {
                     Late::Detach => Waited::Detached,
                     Late::Stop => Waited::Stopped(self.stop(world).await),
                 },
@@ -79,7 +73,7 @@ impl Waiting<'_> {
             return None;
         }
         let _ = world.errands.send(Errand::Cancel(self.asked.session.clone(), self.asked.task.clone()));
-        tokio::time::timeout(GRACE, self.told).await.ok()?.ok()
+        tokio::time::timeout(GRACE, self.told.end).await.ok()?.ok()
     }
 }
 

@@ -244,6 +244,10 @@ impl Store for GuardedStore {
         self.store.verify()
     }
 
+    fn settled(&self) -> Pending<()> {
+        self.store.settled()
+    }
+
     fn changes(&self) -> watch::Receiver<u64> {
         self.store.changes()
     }

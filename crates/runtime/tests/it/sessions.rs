@@ -139,7 +139,12 @@ async fn a_watcher_that_comes_late_sees_the_same_events_as_one_that_was_there() 
         (1..=seen.len() as u64).collect::<Vec<_>>()
     );
     let mut late = house.handle.subscribe(Filter { session: session.clone(), after: 3 });
-    assert_eq!(late.next().await.unwrap().id, Some(4));
+    let first_kept = loop {
+        if let Some(number) = late.next().await.unwrap().id {
+            break number;
+        }
+    };
+    assert_eq!(first_kept, 4);
 }
 
 #[tokio::test]

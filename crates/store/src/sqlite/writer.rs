@@ -8,11 +8,13 @@
 
 mod disk;
 mod line;
+mod queue;
 #[cfg(test)]
 mod tests;
 
 use std::{
     collections::VecDeque,
+    io,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
@@ -21,15 +23,17 @@ use std::{
 
 use rusqlite::Connection;
 
+pub(crate) use self::queue::{Promise, Queue};
 use self::{
-    disk::{Disk, Owed},
-    line::{Entry, Exit, Nothing, line},
+    disk::{Disk, Owed, Ticket, syncing},
+    line::{Exit, Nothing, line},
+    queue::{Operation, Queued},
 };
 use super::{
     changes::{Changes, EVERY, Lookout},
     connect::{self, patiently},
 };
-use crate::{Error, Pending, failpoint, pending::Answer};
+use crate::{Error, Pending, failpoint};
 
 /// One writes while the other waits for the disk.
 const THREADS: usize = 2;
@@ -47,127 +51,34 @@ const CROWD: usize = 4;
 /// as long, and whoever is left out waits for it twice.
 const LULL: Duration = Duration::from_micros(60);
 
-/// Something to be done inside a transaction. It may be attempted again if the transaction
-/// was lost for a reason that is not its own.
-pub(crate) trait Operation: Send {
-    fn promise(&self) -> Promise;
-    fn attempt(&mut self, connection: &Connection) -> Result<(), Error>;
-    fn answer(self: Box<Self>, committed: Result<(), Error>);
-}
-
-/// What an answered write survives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Promise {
-    /// A power failure.
-    Disk,
-    /// The end of this process: all others see it. A power failure may take it, and takes
-    /// whoever it is about as well.
-    Sight,
-}
-
-struct Write<T, F> {
-    work: F,
-    promise: Promise,
-    outcome: Option<Result<T, Error>>,
-    answer: Answer<T>,
-}
-
-impl<T, F> Operation for Write<T, F>
-where
-    T: Send,
-    F: FnMut(&Connection) -> Result<T, Error> + Send,
-{
-    fn promise(&self) -> Promise {
-        self.promise
-    }
-
-    fn attempt(&mut self, connection: &Connection) -> Result<(), Error> {
-        let outcome = (self.work)(connection);
-        let told = outcome.as_ref().map(|_| ()).map_err(Clone::clone);
-        self.outcome = Some(outcome);
-        told
-    }
-
-    fn answer(self: Box<Self>, committed: Result<(), Error>) {
-        let Self { outcome, answer, .. } = *self;
-        let never = || Err(Error::Failed("the write was not attempted".into()));
-        // Whoever does not listen any more wanted no answer.
-        let _ = answer.send(committed.and_then(|()| outcome.unwrap_or_else(never)));
-    }
-}
-
-/// What reaches the writer.
-enum Queued {
-    Operation(Box<dyn Operation>),
-    /// Somebody watches from now on.
-    Watched,
-}
-
-/// The way to the writer's queue.
-#[derive(Clone)]
-pub(crate) struct Queue(Entry<Queued>);
-
-impl Queue {
-    /// Queues a write; the order of calls is the order of commits.
-    pub(crate) fn write<T, F>(&self, work: F) -> Pending<T>
-    where
-        T: Send + 'static,
-        F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
-    {
-        self.write_for(Promise::Disk, work)
-    }
-
-    /// Queues a write that promises no more than this.
-    pub(crate) fn write_for<T, F>(&self, promise: Promise, work: F) -> Pending<T>
-    where
-        T: Send + 'static,
-        F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
-    {
-        let (answer, pending) = Pending::new();
-        // If the thread is gone, dropping the answer says that the store was closed.
-        let operation = Queued::Operation(Box::new(Write { work, promise, outcome: None, answer }));
-        match promise {
-            Promise::Disk => self.0.put(operation),
-            Promise::Sight => self.0.hurry(operation),
-        }
-        pending
-    }
-
-    /// Queues a write that goes with the next one, or by itself as soon as its answer is waited for.
-    pub(crate) fn write_in_company<T, F>(&self, work: F) -> Pending<T>
-    where
-        T: Send + 'static,
-        F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
-    {
-        let (answer, pending) = Pending::in_company(self.0.waker());
-        let promise = Promise::Disk;
-        self.0.lay(Queued::Operation(Box::new(Write { work, promise, outcome: None, answer })));
-        pending
-    }
-
-    /// Says that somebody watches for other processes' commits from now on.
-    pub(crate) fn watched(&self) {
-        self.0.put(Queued::Watched);
-    }
-}
-
 /// The threads themselves. Dropping it finishes what is queued.
 pub(crate) struct Writer {
     queue: Option<Queue>,
+    shared: Arc<(Desk, Mutex<Pen>)>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Writer {
     /// Starts writing through a connection.
     pub(crate) fn start(connection: Connection, changes: Arc<Changes>) -> Result<Self, Error> {
+        let log = connect::log_of(Path::new(connection.path().unwrap_or_default()));
+        Self::start_on(connection, changes, syncing(log))
+    }
+
+    /// The same with another way to ask the disk.
+    fn start_on(
+        connection: Connection,
+        changes: Arc<Changes>,
+        sync: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
         let (entry, exit) = line();
         // A commit writes its pages to the log. That they stay there is between us and the disk.
         connection.execute_batch("PRAGMA synchronous = NORMAL")?;
-        let log = connect::log_of(Path::new(connection.path().unwrap_or_default()));
-        let desk = Desk { exit, disk: Disk::of(log, entry.nudge()), changes };
+        let desk = Desk { exit, disk: Disk::new(sync, entry.nudge()), changes };
         let pen = Mutex::new(Pen { lookout: Lookout::new(&connection), connection });
         let shared = Arc::new((desk, pen));
-        let mut writer = Self { queue: Some(Queue(entry)), threads: Vec::with_capacity(THREADS) };
+        let threads = Vec::with_capacity(THREADS);
+        let mut writer = Self { queue: Some(Queue(entry)), shared: Arc::clone(&shared), threads };
         for _ in 0..THREADS {
             let shared = Arc::clone(&shared);
             let work = move || work_off(&shared.0, &shared.1);
@@ -181,6 +92,11 @@ impl Writer {
     /// The way to its queue.
     pub(crate) fn queue(&self) -> Option<&Queue> {
         self.queue.as_ref()
+    }
+
+    /// Resolves when all that can be seen by now is on disk.
+    pub(crate) fn settled(&self) -> Pending<()> {
+        self.shared.0.disk.settled()
     }
 }
 
@@ -212,7 +128,7 @@ fn work_off(desk: &Desk, pen: &Mutex<Pen>) {
         let mut pen = pen.lock().unwrap_or_else(PoisonError::into_inner);
         let owed = match turn {
             Ok(()) => write(&pen.connection, desk),
-            Err(Nothing::Yet) => Owed::nothing(),
+            Err(Nothing::Yet) => None,
             Err(Nothing::Ever) => return connect::leave(&pen.connection),
         };
         let Pen { connection, lookout } = &mut *pen;
@@ -221,15 +137,17 @@ fn work_off(desk: &Desk, pen: &Mutex<Pen>) {
         if turn.is_ok() {
             desk.exit.end();
         }
-        desk.disk.keep(owed);
+        if let Some(owed) = owed {
+            desk.disk.keep(owed);
+        }
     }
 }
 
 /// Commits what waits; says what the disk is to keep.
-fn write(connection: &Connection, desk: &Desk) -> Owed {
+fn write(connection: &Connection, desk: &Desk) -> Option<Owed> {
     let mut waiting = Waiting { desk, at_hand: VecDeque::new() };
     let first = waiting.by_now();
-    let owed = first.map_or_else(Owed::nothing, |first| commit_group(connection, first, &mut waiting));
+    let owed = first.map(|first| commit_group(connection, first, &mut waiting));
     // What a full transaction has left over is for whoever has the next turn, while we wait for the disk.
     desk.exit.put_back(waiting.at_hand);
     owed
@@ -237,11 +155,11 @@ fn write(connection: &Connection, desk: &Desk) -> Owed {
 
 impl Desk {
     /// Answers what is committed, or not, but for those who wait for the disk.
-    fn answer(&self, group: Vec<Box<dyn Operation>>, outcome: &Result<(), Error>) -> Owed {
+    fn answer(&self, ticket: Ticket, group: Vec<Box<dyn Operation>>, outcome: &Result<(), Error>) -> Owed {
         let (owed, now): (Vec<_>, Vec<_>) =
             group.into_iter().partition(|operation| outcome.is_ok() && operation.promise() == Promise::Disk);
         now.into_iter().for_each(|operation| operation.answer(outcome.clone()));
-        self.disk.owe(owed)
+        self.disk.owe(ticket, owed)
     }
 }
 
@@ -293,14 +211,14 @@ impl Waiting<'_> {
 /// reason may be one member's alone (it needs more space than there is): then each gets its own
 /// commit and its own answer.
 fn commit_group(connection: &Connection, first: Box<dyn Operation>, waiting: &mut Waiting<'_>) -> Owed {
-    let mut group = vec![first];
+    let (ticket, mut group) = (waiting.desk.disk.ticket(), vec![first]);
     let company = |held, is_awaited| waiting.company(held, is_awaited);
     let mut outcome = commit(connection, |connection| together(connection, &mut group, company));
     if outcome.is_err() && group.len() > 1 {
         outcome = commit(connection, |connection| apart(connection, &mut group));
     }
     if outcome.is_ok() || group.len() == 1 {
-        return waiting.desk.answer(group, &outcome);
+        return waiting.desk.answer(ticket, group, &outcome);
     }
     let mut committed = Vec::with_capacity(group.len());
     for mut operation in group {
@@ -309,7 +227,7 @@ fn commit_group(connection: &Connection, first: Box<dyn Operation>, waiting: &mu
             refused => operation.answer(refused),
         }
     }
-    waiting.desk.answer(committed, &Ok(()))
+    waiting.desk.answer(ticket, committed, &Ok(()))
 }
 
 /// One transaction.

@@ -16,7 +16,7 @@ use super::{caller, not_found, task_of};
 use crate::{
     caller::Caller,
     delegation::{
-        Asked, answer, dialect,
+        Asked, Told, answer, dialect,
         wait::{Late, Waited, Waiting, look},
     },
 };
@@ -97,7 +97,8 @@ async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext)
     let Some((row, task)) = task_of(caller, id).await else { return not_found(id) };
     let Some(session) = row.child else { return not_found(id) };
     let agent = row.data.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let told = caller.world.replies.expect(&task);
+    let too_late = caller.world.options.clock.sleep(Duration::from_secs(patience));
+    let told = Told { end: caller.world.replies.expect(&task), too_late };
     let asked = Asked { task, session, agent, is_new: false, is_repeated: true, share: None };
     let (task, note) = (asked.task.clone(), asked.note());
     let running = || {
@@ -115,9 +116,9 @@ async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext)
         };
     }
     // Whoever stops waiting does not stop the task.
-    let (nobody_stops_it, patience) = (CancellationToken::new(), Duration::from_secs(patience));
-    let waiting =
-        Waiting { asked: &asked, told, late: Late::Detach }.wait(&caller.world, &nobody_stops_it, patience);
+    let nobody_stops_it = CancellationToken::new();
+    let waiting = Waiting { asked: &asked, told, late: Late::Detach };
+    let waiting = waiting.wait(&caller.world, &nobody_stops_it);
     match context.cancel.run_until_cancelled(waiting).await {
         Some(Waited::Ended(end)) => ended(asked.note(), &end),
         _ => running(),

@@ -152,7 +152,7 @@ async fn a_yes_does_not_hold_for_a_call_that_has_become_another_one() {
         let session = house.post("go").await;
         let (id, _) = question(&house, &session).await;
         let (tool, keeper) = counted();
-        let house = house.crash(plan(once(), Arc::new(Newer(tool)))).await;
+        let house = house.reopen(plan(once(), Arc::new(Newer(tool)))).await;
         if is_answered {
             let response = Response::Permission(yes(PermissionScope::Once));
             let store = house.handle.store().clone();
@@ -162,7 +162,8 @@ async fn a_yes_does_not_hold_for_a_call_that_has_become_another_one() {
         house.recover().await;
         house.finished(&session).await;
         assert_eq!(keeper.started(), 0);
-        assert!(house.story(&session).await.contains("the call is not the one that was asked about"));
+        let story = house.story(&session).await;
+        assert!(story.contains("the call is not the one that was asked about"), "{is_answered}: {story}");
         house.verify().await;
     }
 }
