@@ -33,6 +33,8 @@ pub struct TreeSubscription {
     /// Delegated runs that must be somewhere, and whose session is not known yet.
     wanted: BTreeSet<RunId>,
     then: Then,
+    /// Whether the session at the top has been heard. Nobody below it is before.
+    has_begun: bool,
 }
 
 /// What is to be done before anything is waited for.
@@ -66,6 +68,7 @@ impl TreeSubscription {
             patience: Patience::new(),
             wanted: BTreeSet::new(),
             then: Then::Begin,
+            has_begun: root.after > 0,
         };
         tree.watch(root);
         tree
@@ -85,6 +88,7 @@ impl TreeSubscription {
                 Came::Hint => self.then = Then::Look,
                 Came::Said(subscription, event) => {
                     let event = event?;
+                    self.has_begun = true;
                     self.note(&event);
                     self.branches.push(next_of(*subscription));
                     return Ok(event);
@@ -97,7 +101,7 @@ impl TreeSubscription {
         let is_looking = !self.wanted.is_empty();
         tokio::select! {
             biased;
-            born = self.births.recv() => born.map_or(Came::Hint, Came::Birth),
+            born = self.births.recv(), if self.has_begun => born.map_or(Came::Hint, Came::Birth),
             Some((subscription, event)) = self.branches.next() => Came::Said(Box::new(subscription), event),
             _ = self.changes.changed(), if is_looking => Came::Hint,
             () = self.patience.end(), if is_looking => Came::Hint,
