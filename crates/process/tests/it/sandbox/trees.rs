@@ -95,7 +95,9 @@ async fn when_the_owner_is_killed_nothing_is_left() {
             let mut owner = owner.spawn().unwrap();
             until(|| work_of(place.path()).is_some_and(|work| work.join("ready").exists())).await;
             let work = work_of(place.path()).unwrap();
-            assert!(is_held(&work.join("held")), "{backend}: {who}");
+            println!("{backend}: {who}");
+            // Whoever says that it is ready may be faster than the one it has started.
+            until(|| is_held(&work.join("held"))).await;
             owner.kill().unwrap();
             owner.wait().unwrap();
             until(|| !is_held(&work.join("held"))).await;
