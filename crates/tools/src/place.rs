@@ -3,6 +3,7 @@
 use std::{
     ffi::OsStr,
     fs::{self, FileType},
+    ops::Range,
     os::unix::{ffi::OsStrExt, fs::FileTypeExt},
     path::{Component, Path, PathBuf},
 };
@@ -66,6 +67,20 @@ impl Pinned {
 pub(crate) fn real(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     let mut links = 0..LINKS;
+    loop {
+        path = followed(path, &mut links);
+        if !path.components().any(|part| part == Component::ParentDir) {
+            return path;
+        }
+        // The target of a link may lead up from a directory that is not there, and then on through other links.
+        path = lexical(&path);
+        if links.is_empty() {
+            return path;
+        }
+    }
+}
+
+fn followed(mut path: PathBuf, links: &mut Range<usize>) -> PathBuf {
     // What is not there yet, from the last part to the first.
     let mut missing = Vec::new();
     while path.as_os_str().len() <= PATH_BYTES {
@@ -84,8 +99,7 @@ pub(crate) fn real(path: &Path) -> PathBuf {
         }
     }
     path.extend(missing.iter().rev());
-    // The target of a link may lead up from a directory that is not there.
-    if path.components().any(|part| part == Component::ParentDir) { lexical(&path) } else { path }
+    path
 }
 
 /// The same without following a link that is itself the last part: what would be deleted.
@@ -160,11 +174,18 @@ mod tests {
         link("up", "gone/../later");
         link("out", "../elsewhere/x");
         link("circle", "circle");
+        link("round", "gone/../round");
+        fs::create_dir_all(root.join("a")).unwrap();
+        link("to-a", "a");
+        link("a/back", "..");
+        link("a/up", "../gone/../to-a/later");
         let table = [
             ("plain", "later"),
             ("chain", "later"),
             ("up", "later"),
             ("circle", "circle"),
+            ("round", "round"),
+            ("to-a/back/a/up", "a/later"),
             ("a/b/c", "a/b/c"),
         ];
         for (written, real) in table {
