@@ -1,6 +1,6 @@
 //! The store everybody starts with: one SQLite file.
 //!
-//! Writes go through one thread (`sqlite/writer.rs`), reads through a few others
+//! Writes go through one pen (`sqlite/writer.rs`), reads through a few threads
 //! (`sqlite/readers.rs`). Each file below holds the SQL of one kind of row.
 
 mod append;
