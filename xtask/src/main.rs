@@ -7,6 +7,7 @@ mod audit;
 mod bench;
 mod finding;
 mod generate;
+mod kills;
 mod mutants;
 mod repository;
 mod suite;
@@ -29,6 +30,8 @@ cargo xtask tidy             check the walls: crate edges, module order, names, 
 cargo xtask generate         write the files that are made from code
 cargo xtask audit-list       list the audit's findings that no test is named after
 cargo xtask mutants [WORDS]  remove one guarantee at a time; each must make a test fail (long, not part of CI)
+cargo xtask kills [COUNT] [--binary PATH]
+                             kill the release binary at random and check what is left (minutes, not part of CI)
 cargo xtask left-out         say what plain `cargo test` does not do";
 
 fn main() -> ExitCode {
@@ -52,6 +55,7 @@ fn run() -> Result<ExitCode> {
         ["tidy"] => tidy::run(&repository()?),
         ["audit-list"] => audit::run(&repository()?),
         ["mutants", words @ ..] => mutants::run(&repository()?, words),
+        ["kills", rest @ ..] => kills::run(&repository()?, rest),
         ["generate"] => generate::run(&repository()?),
         ["left-out"] => {
             println!("{}", suite::left_out_by_cargo_test(&repository()?));
