@@ -56,13 +56,12 @@ pub fn parse(text: &str) -> Result<Parsed, Refusal> {
 /// file is written.
 pub fn only_looks(text: &str) -> bool {
     Deeds::of(text).is_ok_and(|deeds| {
-        let runs_git = || deeds.calls.iter().any(|call| call.name().as_deref() == Some("git"));
         !deeds.calls.is_empty()
             && deeds.doubts.is_empty()
             && deeds.calls.iter().all(looks)
             && deeds.files.iter().all(Access::is_harmless)
             // Git heeds the settings of the repository it is in, and another one is not the user's.
-            && !(deeds.moves() && runs_git())
+            && !(deeds.moves() && deeds.runs_git())
     })
 }
 

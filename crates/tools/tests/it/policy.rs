@@ -1,6 +1,6 @@
 //! The policy as a boundary: attacks, invariants, and tables of what is decided.
 
-mod bench_of_rules;
+pub mod bench_of_rules;
 mod corpus;
 mod import;
 mod invariants;

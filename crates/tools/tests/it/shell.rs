@@ -4,4 +4,5 @@ mod bash;
 mod dice;
 mod fuzz;
 mod grammar;
+mod guards;
 mod looking;
