@@ -12,7 +12,7 @@ mod tree;
 mod variables;
 
 pub use deeds::{Access, Call, Deeds};
-pub use named::{Named, Names, Role, Start};
+pub use named::{Named, Names, Role, Start, runs_what_it_reads};
 use parser::Parser;
 pub use standing::{Standing, standing, unwrapped};
 pub use tree::{Assignment, Command, Compound, Piece, Redirect, Script, Simple, Way, Word};

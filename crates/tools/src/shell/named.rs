@@ -165,6 +165,13 @@ impl Names {
     }
 }
 
+/// Whether a call runs what it reads from its input or from files: an interpreter, or a wrapper that is not
+/// told which command to run.
+pub fn runs_what_it_reads(call: &Call) -> bool {
+    let inner = inner(call, 0);
+    is_interpreter(&inner) || inner.name().is_some_and(|name| name == "ssh" || is_in(WRAPPERS, &name))
+}
+
 /// Whether it runs what it is given.
 fn is_interpreter(call: &Call) -> bool {
     let name = call.name().unwrap_or_default().to_lowercase();
