@@ -6,6 +6,7 @@
 mod cursor;
 mod deeds;
 mod named;
+mod outside;
 mod parser;
 mod standing;
 mod tree;
@@ -13,6 +14,7 @@ mod variables;
 
 pub use deeds::{Access, Call, Deeds};
 pub use named::{Named, Names, Role, Start, runs_what_it_reads};
+pub use outside::reads_outside;
 use parser::Parser;
 pub use standing::{Standing, standing, unwrapped};
 pub use tree::{Assignment, Command, Compound, Piece, Redirect, Script, Simple, Way, Word};
@@ -98,5 +100,5 @@ pub fn fuzz(bytes: &[u8]) {
             let _ = (standing(call), innermost(call), call.shown());
         }
     }
-    let _ = only_looks(&text);
+    let _ = (only_looks(&text), reads_outside(&text));
 }

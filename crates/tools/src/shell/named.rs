@@ -185,7 +185,7 @@ fn is_in(list: &str, name: &str) -> bool {
 }
 
 /// What is left when everything that only passes a command on is taken away.
-fn inner(call: &Call, depth: usize) -> Call {
+pub(super) fn inner(call: &Call, depth: usize) -> Call {
     let call = innermost(call);
     let is_wrapper = call.name().is_some_and(|name| is_in(WRAPPERS, &name));
     match call.arguments().iter().position(is_operand).filter(|_| is_wrapper && depth < DEEPEST) {

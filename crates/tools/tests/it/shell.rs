@@ -6,3 +6,4 @@ mod fuzz;
 mod grammar;
 mod guards;
 mod looking;
+mod outside;
