@@ -8,7 +8,8 @@ use super::bench_of_rules::{judge_command, named};
 
 const CORPUS: &str = include_str!("../../corpora/shell.txt");
 
-fn unescaped(text: &str) -> String {
+/// A command with the corpus's escapes taken away.
+pub fn unescaped(text: &str) -> String {
     let (mut plain, mut chars) = (String::new(), text.chars());
     while let Some(next) = chars.next() {
         if next != '\\' {
