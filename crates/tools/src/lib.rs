@@ -55,7 +55,7 @@ pub use confining::{Confined, Confining, Survey};
 pub use policy::{Derivation, Followed, Judged, Layer, Policy, Rule, Verdict};
 pub use reach::{DeniedPaths, Reach};
 pub use semantic_search::{Embedder, SemanticSearch};
-pub use tool::{Tool, ToolContext, ToolOutput};
+pub use tool::{Tool, ToolContext, ToolOutput, returns_outside_text};
 pub use toolset::Toolset;
 pub use way_back::WayBack;
 pub use web::Web;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Answer, CallId, EventBody, Lane, Message, Origin, Part, RunId, Timestamp, ToolCall, ToolKind, ToolResult,
-    Usage,
+    Answer, CallId, EventBody, Lane, Message, Origin, Part, RunId, Timestamp, ToolCall, ToolResult, Usage,
     event::{HookNote, PolicyNote, ReplyRecord, TaskNote, ToolRecord, Verdict},
 };
 use rooftree_providers::ModelMessage;
+use rooftree_tools::returns_outside_text;
 
 use super::{History, INTERRUPTED, OpenCall, go_on, images_in, results_of};
 use crate::agent::{run_view::Asked, window, wording};
@@ -96,7 +96,7 @@ impl History {
         let EventBody::ToolStarted { call, repeat, kind, tool, title, input, inside, .. } = body else {
             return;
         };
-        if *kind == ToolKind::Fetch && self.outside.is_none() {
+        if self.outside.is_none() && returns_outside_text(*kind, tool, input) {
             self.outside = Some(format!("{tool} {title}"));
         }
         if inside.is_some() {
