@@ -328,8 +328,14 @@ impl Store for SqliteStore {
     }
 
     fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>> {
-        let id = id.clone();
-        self.read(move |connection| blobs::bytes(connection, &id))
+        let (id, queue) = (id.clone(), self.queue().cloned());
+        self.read(move |connection| match (blobs::bytes(connection, &id)?, queue) {
+            // What names it may be queued and not committed yet: the writer answers after everything before it.
+            (None, Some(queue)) => {
+                queue.write_for(Promise::Sight, move |connection| blobs::bytes(connection, &id)).wait()
+            }
+            (found, _) => Ok(found),
+        })
     }
 
     fn verify(&self) -> Pending<Report> {
