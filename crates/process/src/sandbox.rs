@@ -15,6 +15,7 @@ mod landlock;
 mod machine;
 mod nested;
 mod order;
+mod private;
 mod repository;
 
 use std::path::PathBuf;
@@ -22,7 +23,9 @@ use std::path::PathBuf;
 pub use backend::Backend;
 pub use entry::{enter_if_asked, use_helper};
 pub use gate::{Gate, Gatekeeper, gate};
+pub use machine::Machine;
 pub use nested::repositories_below;
+pub use private::{home, private_in_homes, private_places};
 
 pub(crate) use bubblewrap::{arguments as bubblewrap_arguments, bubblewrap};
 pub(crate) use entry::{command as helper_command, program as helper};

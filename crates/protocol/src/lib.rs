@@ -30,7 +30,7 @@ pub mod usage;
 
 pub use call::ToolCall;
 pub use command::{Address, Answer, Command, Delivery, PermissionDecision, PermissionScope};
-pub use confinement::{Confinement, SandboxMode};
+pub use confinement::{Confinement, Reading, SandboxMode};
 pub use definition::{
     AgentDefinition, Dialect, Example, Isolation, Level, McpServer, Memory, Source, UseAs, Verifier,
 };

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rooftree_process::sandbox::Backend;
 use rooftree_protocol::{
-    AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, Problem, RunId,
-    SandboxMode, Session, SessionId, Timestamp, definition::Exposure, event, event::RunMode,
+    AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, Problem,
+    Reading, RunId, SandboxMode, Session, SessionId, Timestamp, definition::Exposure, event, event::RunMode,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
@@ -275,7 +275,10 @@ impl World {
         let general = &self.options.sandbox.confinement;
         let mandated = mandate.and_then(|mandate| mandate.sandbox.as_ref());
         let narrowed = mandated.map_or_else(|| general.clone(), |mandated| general.narrowed(mandated));
-        narrowed.with(definition.sandbox, definition.network.as_ref())
+        let confinement = narrowed.with(definition.sandbox, definition.network.as_ref());
+        // Whoever may use the agent over HTTP sees what it reads.
+        let exposed = if definition.api_exposed { Reading::OnlyHere } else { Reading::AsCommands };
+        Confinement { reading: confinement.reading.max(exposed), ..confinement }
     }
 
     /// The model a session thinks with: what the call says, its definition's, its own, that of
