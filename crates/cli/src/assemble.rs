@@ -101,6 +101,8 @@ pub struct Plan {
     pub hooks: Hooks,
     /// What must never be kept, told or passed on.
     pub secrets: Arc<Secrets>,
+    /// What messages of the runtime are marked with.
+    pub mark: rooftree_runtime::Mark,
 }
 
 impl Plan {
@@ -123,6 +125,7 @@ impl Plan {
             servers,
             mut hooks,
             secrets,
+            mark,
         } = self;
         let sandbox = confining(wishes.sandbox, wishes.network, &settings, private);
         let servers = Servers::new(Setup { confining: sandbox.clone(), ..servers });
@@ -161,6 +164,7 @@ impl Plan {
             hooks,
             servers: Arc::new(servers),
             secrets,
+            mark,
             calls: Some(calls),
         })
     }

@@ -58,6 +58,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         private: environment.private(),
         workspaces: environment.workspaces(),
         calls: environment.calls(),
+        mark: crate::external_agents::mark(environment),
         servers: Default::default(),
         hooks: Default::default(),
         secrets: Arc::new(secrets::known(environment)),

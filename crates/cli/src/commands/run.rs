@@ -202,6 +202,7 @@ async fn attempt(
         private: environment.private(),
         workspaces: environment.workspaces(),
         calls: environment.calls(),
+        mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
         hooks: household.hooks,
     };

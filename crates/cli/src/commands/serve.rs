@@ -113,6 +113,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         private: environment.private(),
         workspaces: environment.workspaces(),
         calls: environment.calls(),
+        mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
         hooks: household.hooks,
     };
