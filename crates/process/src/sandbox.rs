@@ -10,6 +10,7 @@ mod bubblewrap;
 mod entry;
 mod filter;
 mod gate;
+mod git;
 mod ladder;
 mod landlock;
 mod machine;
@@ -22,12 +23,14 @@ use std::path::PathBuf;
 pub use backend::Backend;
 pub use entry::{enter_if_asked, use_helper};
 pub use gate::{Gate, Gatekeeper, gate};
+pub use git::GitGuard;
 pub use nested::repositories_below;
 
 pub(crate) use bubblewrap::{arguments as bubblewrap_arguments, bubblewrap};
 pub(crate) use entry::{command as helper_command, program as helper};
 pub(crate) use filter::{bytes, programs};
 pub(crate) use gate::passage;
+pub(crate) use git::Before;
 
 /// What a confined program may see and touch.
 ///
@@ -38,8 +41,6 @@ pub struct Sandbox {
     pub writable: Vec<PathBuf>,
     /// What it may only read although it lies in something writable.
     pub protected: Vec<PathBuf>,
-    /// What must not come into being: it is removed when the program has ended.
-    pub unwanted: Vec<PathBuf>,
     /// What is not there for it.
     pub hidden: Vec<PathBuf>,
     /// What it may read although it lies in something hidden.
@@ -56,6 +57,8 @@ pub struct Sandbox {
     pub limits: Limits,
     /// The variables it inherits; `*` at the end stands for any ending.
     pub environment: Vec<String>,
+    /// Which repositories must not make git run something when the program has ended.
+    pub git: GitGuard,
     /// How it is to be confined; none: however works best here.
     pub backend: Option<Backend>,
 }

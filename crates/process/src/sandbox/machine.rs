@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Limits, Network, Sandbox, repository};
+use super::{GitGuard, Limits, Network, Sandbox, repository};
 use crate::environment::PLAIN;
 
 /// Homes, and what only root should read: whoever runs this as root would otherwise show it.
@@ -141,12 +141,23 @@ impl Sandbox {
         let mut readable = below(TOOLCHAINS);
         readable.extend(below(IDENTITY));
         readable.extend(on_path(&hidden, home.as_deref()));
+        let git = GitGuard {
+            workspaces: vec![workspace.to_owned()],
+            directories: repository.writable.clone(),
+            ..GitGuard::default()
+        };
         let mut writable = vec![workspace.to_owned()];
         writable.extend(repository.writable);
+        // What is hidden in the workspace itself stays hidden, whoever names it.
+        let is_hidden = |path: &PathBuf| {
+            hidden.iter().any(|hidden| {
+                hidden.starts_with(workspace) && hidden != workspace && path.starts_with(hidden)
+            })
+        };
+        let protected = repository.protected.into_iter().filter(|path| !is_hidden(path)).collect();
         Self {
             writable,
-            protected: repository.protected,
-            unwanted: repository.unwanted,
+            protected,
             hidden,
             readable,
             denied: Vec::new(),
@@ -155,6 +166,7 @@ impl Sandbox {
             gate: None,
             limits: Limits::default(),
             environment: PLAIN.iter().chain(VARIABLES).map(|name| (*name).to_owned()).collect(),
+            git,
             backend: None,
         }
     }
