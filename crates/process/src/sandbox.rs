@@ -17,6 +17,7 @@ mod machine;
 mod nested;
 mod order;
 mod repository;
+mod scope;
 
 use std::path::PathBuf;
 
@@ -26,11 +27,13 @@ pub use gate::{Gate, Gatekeeper, gate};
 pub use git::GitGuard;
 pub use nested::repositories_below;
 
+pub(crate) use backend::Kind;
 pub(crate) use bubblewrap::{arguments as bubblewrap_arguments, bubblewrap};
-pub(crate) use entry::{command as helper_command, program as helper};
+pub(crate) use entry::{command as helper_command, guarded, program as helper};
 pub(crate) use filter::{bytes, programs};
 pub(crate) use gate::passage;
 pub(crate) use git::Before;
+pub(crate) use scope::{entry as scope_entry, is_possible as is_scope_possible};
 
 /// What a confined program may see and touch.
 ///
