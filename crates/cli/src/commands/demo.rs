@@ -60,6 +60,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         calls: environment.calls(),
         servers: Default::default(),
         hooks: Default::default(),
+        widest_mode: None,
         secrets: Arc::new(secrets::known(environment)),
     }
     .start();

@@ -115,6 +115,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         calls: environment.calls(),
         servers: gathered.setup(environment),
         hooks: household.hooks,
+        widest_mode: household.widest_mode,
     };
     let runtime = plan.start();
     let server = server.with_agents(Agents {
