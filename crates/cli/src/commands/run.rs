@@ -205,6 +205,7 @@ async fn attempt(
         mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
         hooks: household.hooks,
+        widest_mode: household.widest_mode,
     };
     let runtime = plan.start();
     let policy = if arguments.no_wait { Policy::Leave } else { Policy::Wait(arguments.wait) };

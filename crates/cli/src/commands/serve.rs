@@ -116,6 +116,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
         hooks: household.hooks,
+        widest_mode: household.widest_mode,
     };
     let runtime = plan.start();
     let server = server.with_agents(Agents {
