@@ -17,7 +17,9 @@ use rooftree_protocol::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Confining, Reach, lexical::lexical, reach::Target, shell, walk, way_back::WayBack};
+use crate::{
+    Confining, Reach, lexical::lexical, notice::Notice, reach::Target, shell, walk, way_back::WayBack,
+};
 
 /// Something an agent can do.
 ///
@@ -265,6 +267,8 @@ pub struct ToolOutput {
     pub usage: Option<Usage>,
     /// Bytes to keep, e.g. an image that was read: the caller stores them and adds the part.
     pub media: Vec<Media>,
+    /// What people should know too, not only the model.
+    pub notices: Vec<Notice>,
 }
 
 /// A change of how much may happen in a session without asking.

@@ -9,6 +9,7 @@ mod formats;
 mod input;
 mod recording;
 pub mod sandbox;
+mod sandbox_words;
 mod search;
 mod sessions;
 mod settings;

@@ -81,6 +81,17 @@ impl Sandbox {
     }
 }
 
+impl Sandbox {
+    /// A working directory in which something is hidden, such as a home with its keys: a program that Landlock
+    /// confines can neither list it nor make anything in it.
+    pub fn is_closed_to_landlock(&self) -> bool {
+        let real = |path: &PathBuf| fs::canonicalize(path).ok();
+        let hidden: Vec<PathBuf> = self.hidden.iter().filter_map(real).collect();
+        let is_closed = |place: PathBuf| hidden.iter().any(|path| *path != place && path.starts_with(&place));
+        self.git.workspaces.iter().filter_map(real).any(is_closed)
+    }
+}
+
 fn grant(at: &Rung, rungs: &[Rung], grants: &mut Vec<Grant>) {
     let below = || rungs.iter().filter(|rung| rung.path != at.path && rung.path.starts_with(&at.path));
     let is_writable = matches!(at.hold, Hold::Writable | Hold::Pinned);
