@@ -12,7 +12,7 @@ use std::{
 };
 
 use rooftree_protocol::{
-    BlobId, Mandate, RunStatus,
+    BlobId, Mandate,
     event::{RunEnd, RunMode, TaskNote},
 };
 use rooftree_store::blob_id;
@@ -74,7 +74,7 @@ impl Question {
     /// Keeps an answer for the next time. Costs whoever asked no time.
     pub(super) fn keep(self, caller: &Caller, asked: &Asked, end: &Arc<RunEnd>) {
         let inside = |path: &PathBuf| path.starts_with(&self.directory);
-        if end.status != RunStatus::Completed || !end.explored.iter().all(inside) {
+        if !end.is_success() || !end.explored.iter().all(inside) {
             return;
         }
         let (world, note, end) = (caller.world.clone(), asked.note(), end.clone());
