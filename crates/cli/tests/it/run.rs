@@ -7,6 +7,7 @@ mod ending;
 mod exits;
 mod formats;
 mod input;
+mod outcomes;
 mod recording;
 pub mod sandbox;
 mod sandbox_words;

@@ -14,7 +14,7 @@ use std::{
 };
 
 use rooftree_protocol::{
-    Mandate, RunStatus,
+    Mandate,
     event::{RunEnd, RunMode, TaskNote},
 };
 
@@ -76,7 +76,7 @@ impl Question {
 
     /// Keeps an answer for the next time. Costs the caller no time.
     pub(super) fn keep(self, caller: &Caller, asked: &Asked, end: &Arc<RunEnd>) {
-        if end.status != RunStatus::Completed || end.outside {
+        if !end.is_success() || end.outside {
             return;
         }
         let (world, note, end) = (caller.world.clone(), asked.note(), end.clone());

@@ -14,6 +14,7 @@ mod hooks;
 mod limits;
 mod memory;
 mod order;
+mod outcomes;
 mod parallel;
 mod permissions;
 mod programs;

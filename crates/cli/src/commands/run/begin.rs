@@ -17,6 +17,9 @@ use super::{
     watch::Watch,
 };
 
+/// Events read at a time.
+const PAGE: usize = 1_000;
+
 /// What is to be done in a session.
 #[derive(Debug)]
 pub enum Errand {
@@ -130,6 +133,28 @@ pub async fn post(
             format!("a message was answered with {other:?}"),
         )),
     }
+}
+
+/// Waits for a message that was posted with a key. The same key may have been posted before: then the journal
+/// up to what was heard tells which run took the message, and that run's result is the result.
+pub async fn await_keyed(
+    handle: &Handle,
+    session: &SessionId,
+    message: MessageId,
+    watch: &mut Watch,
+) -> Result<(), Problem> {
+    watch.await_message(message);
+    let (seen, mut after) = (watch.seen, 0);
+    while after < seen {
+        let page = handle.store().events(session, after, PAGE).await.map_err(|error| error.problem())?;
+        let Some(last) = page.last().and_then(|event| event.id) else { break };
+        for event in page.iter().filter(|event| event.id.is_some_and(|id| id <= seen)) {
+            watch.take_past(event);
+        }
+        after = last;
+    }
+    watch.seen = seen;
+    Ok(())
 }
 
 /// Whether a session has a run open or mail waiting.

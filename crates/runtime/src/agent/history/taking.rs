@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Answer, CallId, EventBody, Lane, Message, Origin, Part, RunId, Timestamp, ToolCall, ToolResult, Usage,
+    Answer, CallId, EventBody, Lane, Message, Origin, Outcome, Part, RunId, Timestamp, ToolCall, ToolResult,
+    Usage,
     event::{HookNote, PolicyNote, ReplyRecord, TaskNote, ToolRecord, Verdict},
 };
 use rooftree_providers::ModelMessage;
@@ -78,6 +79,7 @@ impl History {
         if let Some(run) = &mut self.run {
             run.verifications = verdict.attempt;
             run.verified = Some(verdict.passed);
+            run.failed_checks = verdict.reports.iter().filter(|report| !report.passed).cloned().collect();
             run.usage += verdict.usage;
         }
         for task in verdict.reports.iter().filter_map(|report| report.task.as_ref()) {
@@ -130,7 +132,12 @@ impl History {
             content: wording::result_parts(&record.content, open.kind, &self.mark),
         };
         open.result = Some(result);
+        let is_made = open.intent.is_some() || record.outcome != Outcome::Cancelled;
         self.note_result(record);
+        if let (false, Some(run)) = (is_made, &mut self.run) {
+            // The run ended before the call began: it has a result and is no call that was made.
+            run.calls = run.calls.saturating_sub(1);
+        }
         if self.open.iter().all(|open| open.result.is_some()) {
             self.close_open(INTERRUPTED);
         }
