@@ -174,7 +174,7 @@ async fn n_1_a_key_is_enough_to_run_and_the_model_that_is_used_is_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn n_42_a_refused_key_says_what_to_do() {
-    let server = ModelServer::start(anthropic::WIRE, [fail(401, "bad key")]).await;
+    let server = ModelServer::start(anthropic::WIRE, [fail(401, "authentication_error", "bad key")]).await;
     let house = House::new();
     let mut command = house.command(&["run", "hi", "-m", "sonnet"]);
     command.env("ANTHROPIC_API_KEY", KEY).env("ANTHROPIC_BASE_URL", server.url());
