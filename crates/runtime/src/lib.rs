@@ -53,4 +53,5 @@ pub use hooks::Hooks;
 pub use mark::Mark;
 pub use runtime::Runtime;
 pub use secrets::Secrets;
+pub use tasks::settle_left_programs;
 pub use world::{Asking, Naming, Options};

@@ -80,6 +80,9 @@ fn below(place: &Path, rule: Rule) -> Rule {
 pub fn unused(path: &Path) -> Vec<String> {
     let value = fs::read_to_string(path).ok().and_then(|text| serde_json::from_str::<Value>(&text).ok());
     let Some(Value::Object(settings)) = value else { return Vec::new() };
+    if !["hooks", "permissions", "permission"].iter().any(|key| settings.contains_key(*key)) {
+        return Vec::new();
+    }
     let is_used =
         |key: &str| matches!(key, "hooks" | "permissions" | "permission" | "disableAllHooks" | "$schema");
     let mut unused: Vec<String> = settings.keys().filter(|key| !is_used(key)).cloned().collect();

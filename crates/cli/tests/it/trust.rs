@@ -222,13 +222,13 @@ fn n_3_deny_rules_of_claude_settings_hold_with_and_without_trust_and_trust_says_
     desk.write(".claude/settings.json", settings);
     desk.write(".env", "KEY=1");
     let read = here(&desk, &["can", "lead", "Read", ".env"]);
-    assert!(read.out.starts_with("deny") && read.out.contains("**/.env"), "{read:?}");
+    assert!(read.out.contains("\ndeny:") && read.out.contains("**/.env"), "{read:?}");
     let touch = here(&desk, &["can", "lead", "Bash", "touch x"]);
-    assert!(!touch.out.starts_with("allow"), "what it allows is not used: {touch:?}");
+    assert!(!touch.out.contains("\nallow:"), "what it allows is not used: {touch:?}");
     let trusted = here(&desk, &["trust"]);
     assert!(trusted.err.contains("permissions.allow") && trusted.err.contains("model"), "{trusted:?}");
     let read = here(&desk, &["can", "lead", "Read", ".env"]);
-    assert!(read.out.starts_with("deny"), "{read:?}");
+    assert!(read.out.contains("\ndeny:"), "{read:?}");
 }
 
 #[test]
@@ -239,11 +239,11 @@ fn n_10_where_a_changed_folder_switches_its_guard_off_nothing_goes_beyond_ask() 
         r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"exit 2"}]}]}}"#;
     desk.write(".rooftree/hooks.json", hooks);
     here(&desk, &["trust"]);
-    let run = ["run", "--no-input", "--permission-mode", "auto", "go"];
-    let before = here(&desk, &run);
+    let run = ["--no-input", "--permission-mode", "auto", "go"];
+    let before = desk.run(&run);
     assert!(desk.path().join("made.txt").exists(), "{before:?}");
     fs::remove_file(desk.path().join("made.txt")).unwrap();
     desk.write(".rooftree/agents/new.md", REVIEWER);
-    let after = here(&desk, &run);
+    let after = desk.run(&run);
     assert!(!desk.path().join("made.txt").exists() && after.err.contains("guard"), "{after:?}");
 }

@@ -9,6 +9,7 @@ mod definitions;
 mod delegation;
 mod exposure;
 mod files;
+mod forged_tags;
 mod fuzz;
 mod hooks;
 mod limits;

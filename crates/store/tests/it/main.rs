@@ -4,6 +4,7 @@
 
 mod conformance;
 mod corruption;
+mod fixture;
 mod full_disk;
 mod loss;
 mod processes;

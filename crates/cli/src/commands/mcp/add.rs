@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_runtime::definitions::is_name;
 use rooftree_tools::mcp::Found;
 use serde_json::{Map, Value, json};
 
@@ -52,6 +53,10 @@ pub struct Arguments {
 /// Does it. Variables are written as they are typed, and replaced when the server is started.
 pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let name = &arguments.name;
+    if !is_name(name) {
+        return Err(wrong(format!("`{name}` cannot be the name of a server"))
+            .fix("letters, digits, `-` and `_`, beginning with a letter or digit, 64 at most"));
+    }
     let server = server(arguments)?;
     let found = Found::of(&Map::from_iter([(name.clone(), server.clone())]), &variable);
     if !found.servers.contains_key(name) {

@@ -129,7 +129,7 @@ impl History {
         let result = ToolResult {
             call: record.call.clone(),
             outcome: record.outcome,
-            content: wording::result_parts(&record.content, open.kind, &self.mark),
+            content: wording::result_parts(record, open.kind, &self.mark),
         };
         open.result = Some(result);
         let is_made = open.intent.is_some() || record.outcome != Outcome::Cancelled;
