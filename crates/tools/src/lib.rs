@@ -55,7 +55,7 @@ pub use builtin::{builtin, builtin_with};
 pub use confining::{Confined, Confining, Survey};
 pub use policy::{Derivation, Followed, Judged, Layer, Policy, Rule, Verdict};
 pub use reach::{DeniedPaths, Reach};
-pub use scope::{Access, FileScope};
+pub use scope::{Access, FileScope, Known};
 pub use semantic_search::{Embedder, SemanticSearch};
 pub use tool::{Tool, ToolContext, ToolOutput, returns_outside_text};
 pub use toolset::Toolset;

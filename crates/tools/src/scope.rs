@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use rooftree_process::sandbox::private_in_homes;
 use rooftree_protocol::Reading;
 
-pub(crate) use private::{Known, Places};
+pub use private::Known;
+pub(crate) use private::Places;
 
 use crate::place;
 

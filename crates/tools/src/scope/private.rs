@@ -30,6 +30,11 @@ const BULK: [&str; 4] = ["workspaces", "scratch", "search", "calls"];
 pub struct Known(Arc<OnceLock<Places>>);
 
 impl Known {
+    /// Those of a user with this home, whatever the environment says.
+    pub fn at(home: &Path, own: &[PathBuf]) -> Self {
+        Self(Arc::new(OnceLock::from(Places::new(Some(home), own))))
+    }
+
     /// The places of this machine and these directories of our own.
     pub(crate) fn of(&self, own: &[PathBuf]) -> Places {
         self.0.get_or_init(|| Places::new(home().as_deref(), own)).clone()
