@@ -80,6 +80,7 @@ fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) 
         surroundings: &surroundings,
         memory,
         cwd: &environment.cwd,
+        denied: rooftree_tools::DeniedPaths::Nothing,
     };
     sections.text().to_string()
 }
