@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rooftree_protocol::Verifier;
 use rooftree_store::Owner;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -94,9 +95,14 @@ impl Runtime {
     }
 }
 
-/// What hooks run must not be changed by those they watch: it is looked at now, a person is asked before a
-/// tool changes it, and no confined command can.
+/// What hooks and verifiers run must not be changed by those they watch: it is looked at now, a person is asked
+/// before a tool changes it, and no confined command can.
 fn guard_scripts(options: &mut Options) {
+    for verifier in options.surroundings.current().verifiers.values() {
+        if let Verifier::Command { command, .. } = verifier {
+            options.hooks.pin_verifier(command);
+        }
+    }
     options.policy.ask.extend(effective::guarding(&options.hooks, &options.definitions));
     let protected = options.sandbox.protected.iter().cloned();
     options.sandbox.protected = protected.chain(options.hooks.pins.files()).collect();

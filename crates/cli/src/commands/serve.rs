@@ -3,6 +3,7 @@
 
 use std::{
     net::{IpAddr, SocketAddr},
+    os::unix::process::CommandExt,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -59,6 +60,7 @@ pub struct Arguments {
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    hide_token(&arguments, environment);
     // Listens for these from the start: whoever stops it early must not cut it off.
     let mut leaving = Leaving::listen()?;
     let settings = settings::load(environment)?;
@@ -152,6 +154,29 @@ async fn serve(server: Server, runtime: &Runtime, leaving: &mut Leaving, url: &s
         }
     };
     served.map_err(|error| error.problem())
+}
+
+/// Starts this program again with the token in its environment, if it was given as an argument: arguments of a
+/// process can be read by every other one. Where that fails, it is said.
+fn hide_token(arguments: &Arguments, environment: &Environment) {
+    let Some(token) = &arguments.token else { return };
+    let mut given = std::env::args_os().skip(1);
+    let (mut kept, mut is_shown) = (Vec::new(), false);
+    while let Some(argument) = given.next() {
+        let text = argument.to_string_lossy();
+        match (text.as_ref() == "--token", text.starts_with("--token=")) {
+            (true, _) => (is_shown, _) = (true, given.next()),
+            (_, true) => is_shown = true,
+            _ => kept.push(argument),
+        }
+    }
+    if is_shown {
+        let program = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
+        let mut again = std::process::Command::new(program);
+        let error = again.args(kept).env("ROOFTREE_SERVER_TOKEN", token).exec();
+        let words = "--token can be read by every program of this machine; use ROOFTREE_SERVER_TOKEN";
+        output::mention(environment, &format!("{words} ({error})"));
+    }
 }
 
 /// Agents that want to be asked over HTTP and cannot be, because nobody can show a token.

@@ -100,7 +100,7 @@ impl<'a> Facts<'a> {
         let access = pinned.map_or(Access::Free, |pinned| scope.access(&pinned.real));
         let obeyed = Vec::new();
         let mut facts = Self { written: *judged, real, line, is_too_long, obeyed, scope, access };
-        facts.obeyed = facts.changed().map(|path| obeyed::in_path(&path)).unwrap_or_default();
+        facts.obeyed = facts.changed().map(|path| facts.obeyed_at(&path)).unwrap_or_default();
         facts
     }
 
@@ -110,6 +110,16 @@ impl<'a> Facts<'a> {
         let is_change = family(real.tool) == Family::Path && real.effect != Effect::ReadOnly;
         let path = lexical(&real.cwd.join(real.subject.filter(|_| is_change)?));
         Some(path.strip_prefix(lexical(real.cwd)).map(Path::to_owned).unwrap_or(path))
+    }
+
+    /// What is obeyed at a path: by its name, or because the settings of git name it.
+    fn obeyed_at(&self, path: &Path) -> Vec<&'static Obeyed> {
+        let mut found = obeyed::in_path(path);
+        let cwd = self.real().cwd.to_owned();
+        if found.is_empty() && obeyed::named_by_git(&cwd.join(path), &cwd) {
+            found.push(&obeyed::NAMED_BY_GIT);
+        }
+        found
     }
 
     /// The call by where its links lead.

@@ -38,6 +38,11 @@ impl Policy {
         self.denied_globs(&["Read"], cwd)
     }
 
+    /// The same, to be compared with paths.
+    pub fn unreadable_paths(&self, cwd: &Path) -> DeniedPaths {
+        self.denied_paths(&["Read"], cwd)
+    }
+
     /// The paths that deny rules for any of these tools name.
     fn denied_paths(&self, tools: &[&str], cwd: &Path) -> DeniedPaths {
         DeniedPaths::new(self.denied_globs(tools, cwd))
