@@ -293,6 +293,23 @@ fn s_a3_known_options_and_operands_go_on_looking() {
 }
 
 #[test]
+fn s_a3_a_rule_for_tar_covers_only_known_options() {
+    let attacks = [
+        "tar cf a.tar -T list",
+        "tar cTf list a.tar",
+        "tar cf a.tar --files-from=list",
+        "tar cf a.tar a --transform='s/a/b/e'",
+        "tar cf a.tar a --new-option",
+        "tar cf a.tar a --to-comm=./evil",
+        "tar -xf a.tar -I ./evil",
+    ];
+    assert_eq!(allowed("everything-by-prefix", &attacks), [""; 0]);
+    let plain =
+        ["tar czf a.tgz src", "tar -xzf a.tgz -C out", "tar tf a.tar", "tar -cf a.tar --exclude=target src"];
+    assert_eq!(allowed("everything-by-prefix", &plain), plain);
+}
+
+#[test]
 fn s_a4_wrappers_hide_neither_a_change_of_directory_nor_git() {
     none_looks(&[
         "command cd vendor/lib && git diff",
