@@ -10,3 +10,4 @@ mod guards;
 mod looking;
 mod oracle;
 mod outside;
+mod places;
