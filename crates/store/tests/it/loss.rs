@@ -249,3 +249,22 @@ async fn s_b12_an_older_copy_put_in_place_is_noticed_until_the_mark_is_removed()
     fs::remove_file(beside(&path, "-mark")).unwrap();
     assert_sound(&SqliteStore::open(&path).unwrap()).await;
 }
+
+#[tokio::test]
+async fn salvage_ends_a_journal_where_it_is_not_proven_any_more() {
+    let directory = TempDir::new().unwrap();
+    let path = killed(&directory).await;
+    drop(SqliteStore::open(&path).unwrap());
+    let meddled = Connection::open(&path).unwrap();
+    meddled
+        .execute_batch(
+            "UPDATE journal SET data = json_set(data, '$.text', 'never said') WHERE session = 2 AND seq = 3;
+             UPDATE blob SET bytes = x'00' WHERE rowid = 1; DELETE FROM inbox WHERE session = 3 AND position = 1",
+        )
+        .unwrap();
+    drop(meddled);
+    let (sessions, events, lost) = saved(&path).await;
+    assert_eq!((sessions, events), (5, 22), "{lost:?}");
+    assert!(lost.iter().any(|lost| lost.contains("3 events after event 2 cannot be read")), "{lost:?}");
+    assert!(lost.iter().any(|lost| lost.ends_with("is damaged")), "{lost:?}");
+}
