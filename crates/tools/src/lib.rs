@@ -18,6 +18,7 @@ pub mod fingerprint;
 mod glob;
 mod grep;
 mod lexical;
+mod line_numbers;
 mod list;
 #[cfg_attr(not(feature = "mcp"), path = "without_mcp.rs")]
 pub mod mcp;
