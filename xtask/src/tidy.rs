@@ -3,6 +3,7 @@
 //! Each check is one file and one function from the repository to findings. To
 //! add a wall, write its file, plant a violation in its test, and list it here.
 
+mod docs_index;
 mod edges;
 mod front_door;
 mod headers;
@@ -27,6 +28,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("file headers", headers::check),
     ("file names", names::check),
     ("paths in Markdown", markdown::check),
+    ("index of docs", docs_index::check),
     ("one loop", the_loop::check),
     ("what `cargo run` runs", front_door::check),
     ("generated files", generate::check),
