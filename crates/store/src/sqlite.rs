@@ -11,6 +11,7 @@ mod column;
 mod commands;
 mod connect;
 mod failure;
+mod foreground;
 mod inbox;
 mod inquiries;
 mod journal;
@@ -265,7 +266,7 @@ impl Store for SqliteStore {
     }
 
     fn sessions(&self, filter: SessionFilter) -> Pending<Vec<Session>> {
-        self.read(move |connection| sessions::list(connection, &filter))
+        self.read(move |connection| foreground::list(connection, &filter))
     }
 
     fn session_by_key(&self, key: &str) -> Pending<Option<Session>> {

@@ -70,8 +70,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
 
 /// How what this agent runs is confined, as it is now.
 pub(super) fn confining(agent: &Agent) -> Confining {
-    let confinement = agent.world.confinement(&agent.kit.definition, agent.mandate.as_deref());
-    agent.world.options.sandbox.with(confinement, agent.policy.unreadable(&agent.session.cwd))
+    agent.world.options.sandbox.with(agent.confinement(), agent.policy.unreadable(&agent.session.cwd))
 }
 
 /// How a tool tells what it does. What could be the beginning of a secret is told with what follows it,
@@ -128,6 +127,7 @@ pub(super) fn caller(agent: &Agent, run: RunId, delegations: usize) -> Caller {
         kit: agent.kit.clone(),
         surroundings: agent.surroundings.clone(),
         policy: agent.policy.clone(),
+        confinement: agent.confinement(),
         outside: agent.history.outside().is_some(),
         has_entered_plan: agent.history.mode().is_some_and(|changed| !changed.is_wish),
         is_directed: agent.history.run().is_some_and(|run| run.is_directed && run.turns == 1),

@@ -227,6 +227,7 @@ mod tests {
                 depth: 0,
                 parent: None,
                 policy: None,
+                bounds: None,
             },
         )
     }
