@@ -213,3 +213,6 @@ fn kit_key(definition: &Arc<AgentDefinition>, mandate: Option<&Mandate>, offered
     }
     key
 }
+
+#[cfg(test)]
+mod tests;

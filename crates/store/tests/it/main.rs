@@ -4,6 +4,7 @@
 
 mod conformance;
 mod corruption;
+mod foreground;
 mod full_disk;
 mod processes;
 mod reopen;

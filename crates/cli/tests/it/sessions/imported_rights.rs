@@ -131,7 +131,9 @@ impl Desk {
         let events = lines.iter().skip(1).filter(|line| line["type"] != "blob");
         let text: String = events.map(|line| format!("{line}\n")).collect();
         fs::write(place.join("history.jsonl"), text).unwrap();
-        patch(&place.join("descriptor.json"), &lines[0]["session"]);
+        for file in ["descriptor.json", "state.json"] {
+            patch(&place.join(file), &lines[0]["session"]);
+        }
         "talk".into()
     }
 
@@ -153,7 +155,9 @@ fn patch(file: &Path, session: &Value) {
         _ => &mut descriptor,
     };
     for key in ["cwd", "head", "model"] {
-        row[key] = session[key].clone();
+        if row.get(key).is_some() {
+            row[key] = session[key].clone();
+        }
     }
     fs::write(file, descriptor.to_string()).unwrap();
 }

@@ -52,12 +52,17 @@ async fn s_b7_a_rule_that_is_taken_away_reaches_a_child_that_works() {
         let session = house.post("go").await;
         begun(&keeper, 1).await;
         if is_removed {
-            // As another process does it.
+            // As another process does it; the runtime hears of it when the store has noticed.
+            let mut changes = store.changes();
+            changes.mark_unchanged();
             let other = house.beside(Plan::new([]));
             assert!(other.handle.store().remove_rule(number).await.unwrap());
+            changes.changed().await.unwrap();
+            for _ in 0..50 {
+                tokio::task::yield_now().await;
+            }
         }
         let child = house.children(&session).await.remove(0).id;
-        house.clock.advance(Duration::from_secs(1));
         keeper.open(1);
         house.finished(&child).await;
         let story = house.story(&child).await;
