@@ -6,11 +6,16 @@
 
 use std::sync::Arc;
 
+use rooftree_process::sandbox::Backend;
 use rooftree_protocol::{
-    AgentDefinition, Confinement, Limits, Mandate, Problem, RunBounds, Scope, Timestamp,
+    AgentDefinition, Confinement, Limits, Mandate, Problem, RunBounds, SandboxMode, Scope, Timestamp,
+    definition::Exposure,
     event::{PolicyNote, RunMode},
 };
-use rooftree_tools::{Policy, Toolset, mcp::Offered};
+use rooftree_tools::{
+    Policy, Toolset,
+    mcp::{Notice, Offered},
+};
 
 use crate::{
     Surroundings, effective,
@@ -119,6 +124,36 @@ impl World {
             Some(begun) => confinement.narrowed(&begun.bounds.sandbox),
             None => confinement,
         }
+    }
+
+    /// Where tools of an agent can be called by its commands, if it wants that; and what people should know if
+    /// that cannot be had.
+    pub(crate) async fn exposing(
+        &self,
+        agent: &str,
+        mandate: Option<&Mandate>,
+    ) -> Result<(Option<&Place>, Option<Notice>), Problem> {
+        let definition = self.options.definitions.find(agent)?;
+        if definition.exposure == Exposure::Tools {
+            return Ok((None, None));
+        }
+        let because = |why: &str, hint: &str| Notice {
+            code: "exposure",
+            message: format!("the tools of {agent} stay functions: {why}"),
+            hint: Some(hint.to_owned()),
+        };
+        let Some(place) = self.doorway.place() else {
+            let why = "there is no directory for the socket that commands would use";
+            return Ok((None, Some(because(why, "keep sessions in a file"))));
+        };
+        let definitions = [definition];
+        let bounds = Bounds { definitions: &definitions, mandate, begun: None };
+        let is_confined = self.confinement(bounds).mode != SandboxMode::Off;
+        if is_confined && rooftree_process::standing::available().await == Ok(Backend::Landlock) {
+            let why = "commands are confined by Landlock here, which lets them use no socket";
+            return Ok((None, Some(because(why, "install bubblewrap (bwrap)"))));
+        }
+        Ok((Some(place), None))
     }
 
     /// What agents of this name work with, under a mandate if another agent asks.

@@ -6,16 +6,15 @@ use std::{
     time::Duration,
 };
 
-use rooftree_process::sandbox::Backend;
 use rooftree_protocol::{
-    AgentDefinition, ErrorCode, Event, EventBody, Mandate, ModelChoice, Problem, RunId, SandboxMode, Session,
-    SessionId, Timestamp, definition::Exposure, event,
+    AgentDefinition, ErrorCode, Event, EventBody, Mandate, ModelChoice, Problem, RunId, Session, SessionId,
+    Timestamp, event,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
 use rooftree_tools::{
     Confining, Policy, Processes, Toolset,
-    mcp::{Notice, Offered, Servers},
+    mcp::{Offered, Servers},
 };
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -23,7 +22,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     Clock, Definitions, Hooks, Lookout, Secrets, answers::Answers, bus::Bus, checks::Checker,
     doorway::Doorway, exposure::Place, governor::Governor, hooks::Begun, kit::Kits, memory::Shelves, remote,
-    replies::Replies, rights::Bounds, signals::Awake, standing::StandingRules, workspace,
+    replies::Replies, signals::Awake, standing::StandingRules, workspace,
 };
 
 /// How long a claim lives without being renewed.
@@ -167,36 +166,6 @@ impl World {
         }
         offered.notices.extend(wanted.notices);
         Ok(offered)
-    }
-
-    /// Where tools of an agent can be called by its commands, if it wants that; and what people should know if
-    /// that cannot be had.
-    pub(crate) async fn exposing(
-        &self,
-        agent: &str,
-        mandate: Option<&Mandate>,
-    ) -> Result<(Option<&Place>, Option<Notice>), Problem> {
-        let definition = self.options.definitions.find(agent)?;
-        if definition.exposure == Exposure::Tools {
-            return Ok((None, None));
-        }
-        let because = |why: &str, hint: &str| Notice {
-            code: "exposure",
-            message: format!("the tools of {agent} stay functions: {why}"),
-            hint: Some(hint.to_owned()),
-        };
-        let Some(place) = self.doorway.place() else {
-            let why = "there is no directory for the socket that commands would use";
-            return Ok((None, Some(because(why, "keep sessions in a file"))));
-        };
-        let definitions = [definition];
-        let bounds = Bounds { definitions: &definitions, mandate, begun: None };
-        let is_confined = self.confinement(bounds).mode != SandboxMode::Off;
-        if is_confined && rooftree_process::standing::available().await == Ok(Backend::Landlock) {
-            let why = "commands are confined by Landlock here, which lets them use no socket";
-            return Ok((None, Some(because(why, "install bubblewrap (bwrap)"))));
-        }
-        Ok((Some(place), None))
     }
 
     /// The model a session thinks with: what the call says, its definition's, its own, that of
