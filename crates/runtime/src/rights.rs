@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use rooftree_process::sandbox::Backend;
 use rooftree_protocol::{
-    AgentDefinition, Confinement, Limits, Mandate, Problem, RunBounds, SandboxMode, Scope, Timestamp,
+    AgentDefinition, Confinement, Limits, Mandate, Problem, Reading, RunBounds, SandboxMode, Scope,
+    Timestamp,
     definition::Exposure,
     event::{PolicyNote, RunMode},
 };
@@ -119,6 +120,9 @@ impl World {
         }
         for definition in bounds.definitions {
             confinement = confinement.with(definition.sandbox, definition.network.as_ref());
+            // Whoever may use the agent over HTTP sees what it reads.
+            let exposed = if definition.api_exposed { Reading::OnlyHere } else { Reading::AsCommands };
+            confinement.reading = confinement.reading.max(exposed);
         }
         match bounds.begun {
             Some(begun) => confinement.narrowed(&begun.bounds.sandbox),

@@ -6,6 +6,7 @@ mod conformance;
 mod corruption;
 mod foreground;
 mod full_disk;
+mod loss;
 mod processes;
 mod reopen;
 mod scene;
