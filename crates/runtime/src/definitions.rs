@@ -149,6 +149,13 @@ impl Definitions {
         self.read(Shelf::hidden)
     }
 
+    /// The definition that a project's one of the same name hides: the project's has no more rights than it.
+    /// None if this is no project's, or hides nothing.
+    pub(crate) fn hidden_by(&self, definition: &AgentDefinition) -> Option<Arc<AgentDefinition>> {
+        let is_project = definition.source.level == rooftree_protocol::Level::Project;
+        is_project.then(|| self.read(|shelf| shelf.below_project(&definition.name))).flatten()
+    }
+
     /// What is wrong with the files that were read.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.read(|shelf| shelf.diagnostics.clone())

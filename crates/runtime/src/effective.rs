@@ -72,15 +72,14 @@ pub fn policy(
     sessions: &[SessionId],
     home: &Path,
 ) -> Policy {
-    let mut policy = narrowed(base, definition);
+    let mut policy = base;
     standing::add(&mut policy, rules, sessions, home);
-    policy
+    narrowed(policy, definition)
 }
 
 /// A definition can ask for less than is permitted, never for more.
 pub(crate) fn narrowed(policy: Policy, definition: &AgentDefinition) -> Policy {
-    let mode = policy.mode.min(definition.permission_mode.unwrap_or(PermissionMode::Bypass));
-    Policy { mode, ..policy }
+    policy.in_mode_at_most(definition.permission_mode.unwrap_or(PermissionMode::Bypass))
 }
 
 /// What is to be said to a call that only asks for a rule.

@@ -1,6 +1,9 @@
 //! Starts and stops everything, in order.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use rooftree_protocol::Verifier;
 use rooftree_store::Owner;
@@ -19,9 +22,10 @@ use crate::{
     replies::Replies,
     router::Router,
     secrets::GuardedStore,
-    signals::Signal,
+    signals::{Awake, Signal},
     standing::StandingRules,
     tasks::List,
+    unfinished::{self, Unfinished},
     world::World,
 };
 
@@ -53,6 +57,9 @@ impl Runtime {
             begun: Begun::default(),
             answers: Answers::default(),
             doorway,
+            awake: Awake::default(),
+            agreed: Mutex::default(),
+            takes_all: AtomicBool::new(false),
             errands,
         });
         let processes = world.options.processes.events();
@@ -68,15 +75,22 @@ impl Runtime {
         self.handle.clone()
     }
 
-    /// Wakes every session that has something left to do: what a server does when it starts.
-    pub async fn recover(&self) -> Result<usize, crate::Error> {
+    /// Wakes every session that has something left to do: what a server does when it starts. Says which ones
+    /// there are, and why one cannot go on.
+    pub async fn recover(&self) -> Result<Vec<Unfinished>, crate::Error> {
         let world = &self.handle.world;
         crate::tasks::settle_left_programs(&**world.store(), None, world.now()).await?;
-        let unfinished = self.handle.world.store().unfinished().await?;
-        for session in &unfinished {
-            self.handle.router.wake(session, Signal::Mail);
+        world.takes_all.store(true, Relaxed);
+        let unfinished = unfinished::list(world).await?;
+        for one in unfinished.iter().filter(|one| one.problem.is_none()) {
+            self.handle.router.wake(&one.session.id, Signal::Mail);
         }
-        Ok(unfinished.len())
+        Ok(unfinished)
+    }
+
+    /// The sessions that have something left to do, none of which is woken.
+    pub async fn unfinished(&self) -> Result<Vec<Unfinished>, crate::Error> {
+        unfinished::list(&self.handle.world).await
     }
 
     /// Stops: agents finish nothing, keep everything, and give their claims back. What was

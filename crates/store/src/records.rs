@@ -59,7 +59,8 @@ pub struct SessionFilter {
     pub cwd: Option<PathBuf>,
     /// Only delegated ones, only top-level ones, or both.
     pub top_level: Option<bool>,
-    /// Only those a person talks to; the one at work, then the one spoken to last, comes first.
+    /// Only those a person talks to; the one at work in a process that lives, then the one spoken to last, comes
+    /// first.
     pub foreground: bool,
     /// Deleted ones instead of live ones.
     pub deleted: bool,

@@ -11,6 +11,7 @@ mod column;
 mod commands;
 mod connect;
 mod failure;
+mod foreground;
 mod gate;
 mod inbox;
 mod inquiries;
@@ -321,7 +322,7 @@ impl Store for SqliteStore {
     }
 
     fn sessions(&self, filter: SessionFilter) -> Pending<Vec<Session>> {
-        self.read(move |connection| sessions::list(connection, &filter))
+        self.read(move |connection| foreground::list(connection, &filter))
     }
 
     fn session_by_key(&self, key: &str) -> Pending<Option<Session>> {

@@ -74,7 +74,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
 /// How what this agent runs is confined, as it is now.
 pub(super) fn confining(agent: &Agent) -> Confining {
     let options = &agent.world.options;
-    let confinement = agent.world.confinement(&agent.kit.definition, agent.mandate.as_deref());
+    let confinement = agent.confinement();
     let cwd = &agent.session.cwd;
     let copy = workspace::copied_from(cwd, &options.workspaces);
     let shared = shared(agent, copy.is_some()).into();
@@ -147,6 +147,7 @@ pub(super) fn caller(agent: &Agent, run: RunId, delegations: usize) -> Caller {
         kit: agent.kit.clone(),
         surroundings: agent.surroundings.clone(),
         policy: agent.policy.clone(),
+        confinement: agent.confinement(),
         outside: agent.history.outside().is_some(),
         has_entered_plan: agent.history.mode().is_some_and(|changed| !changed.is_wish),
         is_directed: agent.history.run().is_some_and(|run| run.is_directed && run.turns == 1),

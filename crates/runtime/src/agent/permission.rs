@@ -251,7 +251,8 @@ fn remembered_rule(agent: &Agent, answer: &Answer, asked: &Suggested, by: &str) 
         PermissionDecision::Allow => RuleKind::Allow,
         PermissionDecision::Deny => RuleKind::Deny,
     };
-    vec![RuleRow { number: 0, kind, rule: asked.rule.clone(), scope, by: by.into(), at: agent.world.now() }]
+    let by = standing::by_answer(by);
+    vec![RuleRow { number: 0, kind, rule: asked.rule.clone(), scope, by, at: agent.world.now() }]
 }
 
 /// Names exactly what is asked about. Two calls with the same name are the same in all that matters.

@@ -102,6 +102,12 @@ pub(crate) fn owner(connection: &Connection, id: &SessionId) -> Result<Option<Ow
     Ok(held(connection, id)?.owner)
 }
 
+/// Who holds a session, whether alive or not, and until when.
+pub(crate) fn holder(connection: &Connection, id: &SessionId) -> Result<Option<(Owner, Timestamp)>, Error> {
+    let held = held(connection, id)?;
+    Ok(held.owner.map(|owner| (owner, held.lease)))
+}
+
 /// Keeps a claim alive.
 pub(crate) fn renew(connection: &Connection, proof: &Proof, until: Timestamp) -> Result<(), Error> {
     let kept = connection

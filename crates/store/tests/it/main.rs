@@ -5,6 +5,7 @@
 mod conformance;
 mod corruption;
 mod fixture;
+mod foreground;
 mod full_disk;
 mod loss;
 mod processes;

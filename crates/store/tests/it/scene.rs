@@ -105,6 +105,7 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             depth: 0,
             parent: None,
             policy: None,
+            bounds: None,
         },
         EventBody::MessageUser { message: post.message, lane: Lane::Mail, position: place },
         EventBody::MessageCompleted(reply(&call)),

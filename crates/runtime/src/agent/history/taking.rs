@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Answer, CallId, EventBody, Lane, Message, Origin, Outcome, Part, RunId, Timestamp, ToolCall, ToolResult,
-    Usage,
+    Answer, CallId, EventBody, Lane, Message, Origin, Outcome, Part, RunId, SessionId, Timestamp, ToolCall,
+    ToolResult, Usage,
     event::{HookNote, PolicyNote, ReplyRecord, TaskNote, ToolRecord, Verdict},
 };
 use rooftree_providers::ModelMessage;
@@ -226,10 +226,18 @@ impl History {
         }
     }
 
+    /// What is asked next was told to this session too.
+    pub(super) fn set_told(&mut self, told: Option<SessionId>) {
+        if let Some(run) = &mut self.run {
+            run.told = told;
+        }
+    }
+
     pub(super) fn note_asked(&mut self, id: &str, call: &CallId, digest: &str, until: Timestamp) {
         if let Some(run) = &mut self.run {
             let (id, call, digest) = (id.to_owned(), call.clone(), digest.to_owned());
-            run.asked.push(Asked { id, call, digest, until, settled: false, answer: None });
+            let told = run.told.take();
+            run.asked.push(Asked { id, call, digest, until, told, settled: false, answer: None });
         }
     }
 

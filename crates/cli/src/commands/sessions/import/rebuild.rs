@@ -2,7 +2,8 @@
 //!
 //! Events keep their content and order. They get the new session's id; messages get the next
 //! places of their lanes, because a fork's journal counts them twice; and a run that the
-//! archive leaves open is closed, so that importing never makes an agent go on by surprise.
+//! archive leaves open is closed, so that importing never makes an agent go on by surprise. What an archive says
+//! about rights is left out.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,7 @@ use rooftree_protocol::{
 };
 use rooftree_runtime::History;
 
+use super::weightless::weightless;
 use crate::commands::sessions::{
     archive::{Archive, reading::wrong},
     closing::{self, Envelope},
@@ -44,7 +46,9 @@ pub fn journal(archive: &Archive, id: &SessionId) -> Result<Rebuilt, Problem> {
         if branches {
             rebuild.close(last);
         }
-        rebuild.take(event.clone());
+        if let Some(event) = weightless(event.clone()) {
+            rebuild.take(event);
+        }
         last = event.ts;
     }
     rebuild.close(last);
