@@ -4,6 +4,7 @@
 //! Ephemeral ones (deltas, progress, queue news) carry no number and are never
 //! stored: whoever misses them misses nothing that cannot be read later.
 
+mod answer_text;
 mod call_records;
 mod hook_records;
 mod run_records;
@@ -20,6 +21,7 @@ use crate::{
 
 pub use crate::run::{RunMode, RunStatus};
 pub use crate::skill::SkillNote;
+pub use answer_text::AnswerText;
 pub use call_records::{ReplyPart, ReplyRecord, StopReason, TaskNote, ToolRecord};
 pub use hook_records::HookNote;
 pub use run_records::{

@@ -211,6 +211,7 @@ impl Asked {
             session: self.session.clone(),
             agent: self.agent.clone(),
             status: None,
+            verified: None,
             usage: None,
             share: self.share,
             cached: false,

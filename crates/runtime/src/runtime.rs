@@ -70,6 +70,8 @@ impl Runtime {
 
     /// Wakes every session that has something left to do: what a server does when it starts.
     pub async fn recover(&self) -> Result<usize, crate::Error> {
+        let world = &self.handle.world;
+        crate::tasks::settle_left_programs(&**world.store(), None, world.now()).await?;
         let unfinished = self.handle.world.store().unfinished().await?;
         for session in &unfinished {
             self.handle.router.wake(session, Signal::Mail);

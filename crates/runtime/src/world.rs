@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Definitions, Hooks, Lookout, Secrets, Surroundings,
+    Clock, Definitions, Hooks, Lookout, Mark, Secrets, Surroundings,
     answers::Answers,
     bus::Bus,
     checks::Checker,
@@ -96,6 +96,8 @@ pub struct Options {
     pub hooks: Hooks,
     /// What must never be kept or told.
     pub secrets: Arc<Secrets>,
+    /// What messages of the runtime are marked with, the same in all processes on one store.
+    pub mark: Mark,
     /// Where commands of agents whose tools are skills find their way back; none: tools stay functions.
     pub calls: Option<Place>,
 }

@@ -123,6 +123,10 @@ impl Confining {
         let walled = OBEYED.iter().filter(|obeyed| obeyed.is_walled).map(|obeyed| cwd.join(obeyed.name));
         sandbox.protected.extend(walled);
         sandbox.protected.extend(self.protected.iter().cloned());
+        sandbox.git.quarantine = self.scratch.as_ref().map(|scratch| scratch.with_file_name("quarantine"));
+        // Named by the user, so what is in there is the user's decision.
+        let is_named = |path: &&PathBuf| path.starts_with(cwd) && path.as_path() != cwd;
+        sandbox.git.allowed = writable.iter().filter(is_named).cloned().collect();
         Some(sandbox)
     }
 

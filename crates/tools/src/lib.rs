@@ -18,6 +18,7 @@ pub mod fingerprint;
 mod glob;
 mod grep;
 mod lexical;
+mod line_numbers;
 mod list;
 #[cfg_attr(not(feature = "mcp"), path = "without_mcp.rs")]
 pub mod mcp;
@@ -57,7 +58,7 @@ pub use policy::{Derivation, Followed, Judged, Layer, Policy, Rule, Verdict};
 pub use reach::{DeniedPaths, Reach};
 pub use scope::{Access, FileScope, Known};
 pub use semantic_search::{Embedder, SemanticSearch};
-pub use tool::{Tool, ToolContext, ToolOutput};
+pub use tool::{Tool, ToolContext, ToolOutput, returns_outside_text};
 pub use toolset::Toolset;
 pub use way_back::WayBack;
 pub use web::Web;

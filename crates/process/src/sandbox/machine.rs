@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Limits, Network, Sandbox,
+    GitGuard, Limits, Network, Sandbox,
     private::{home, private_places},
     repository,
 };
@@ -130,12 +130,23 @@ impl Sandbox {
         let repository = repository::around(workspace, home.as_deref());
         let Machine { homes, private, readable } = Machine::of(home.as_deref());
         let hidden: Vec<PathBuf> = homes.into_iter().chain(private).collect();
+        let git = GitGuard {
+            workspaces: vec![workspace.to_owned()],
+            directories: repository.writable.clone(),
+            ..GitGuard::default()
+        };
         let mut writable = vec![workspace.to_owned()];
         writable.extend(repository.writable);
+        // What is hidden in the workspace itself stays hidden, whoever names it.
+        let is_hidden = |path: &PathBuf| {
+            hidden.iter().any(|hidden| {
+                hidden.starts_with(workspace) && hidden != workspace && path.starts_with(hidden)
+            })
+        };
+        let protected = repository.protected.into_iter().filter(|path| !is_hidden(path)).collect();
         Self {
             writable,
-            protected: repository.protected,
-            unwanted: repository.unwanted,
+            protected,
             hidden,
             readable,
             denied: Vec::new(),
@@ -144,6 +155,7 @@ impl Sandbox {
             gate: None,
             limits: Limits::default(),
             environment: PLAIN.iter().chain(VARIABLES).map(|name| (*name).to_owned()).collect(),
+            git,
             backend: None,
         }
     }

@@ -98,6 +98,8 @@ async fn wake(world: &Arc<World>, mut claimed: Claimed, signals: &Signals) -> Re
     if attempts > 0 {
         // Whoever had the claim before did not give it back.
         tasks::clean_up(world, &claimed.session.id).await?;
+    } else if claimed.session.head > 0 {
+        tasks::settle_left(world, &claimed.session.id).await?;
     }
     world.standing.expect(claimed.rules);
     let left = std::mem::take(&mut claimed.commands);

@@ -4,7 +4,10 @@ use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use rooftree_protocol::{
     Answer, CallId, Mandate, MessageId, Outcome, RunId, Timestamp, ToolCall, Usage,
-    event::{Denial, HookNote, PolicyNote, ReplyRecord, RunMode, SkillNote, StopReason, ToolRecord},
+    event::{
+        AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunMode, SkillNote, StopReason,
+        ToolRecord,
+    },
     tool_call::{FileAction, FileNote},
 };
 use rooftree_providers::ModelMessage;
@@ -74,6 +77,8 @@ pub struct RunView {
     pub verifications: u32,
     /// What came of the last check.
     pub verified: Option<bool>,
+    /// The verifiers that found the work bad when it was last checked.
+    pub failed_checks: Vec<Report>,
     /// For whom it works, if another agent asked.
     pub mandate: Option<Box<Mandate>>,
     /// Whether it makes one call that somebody else than the model asked for.
@@ -82,8 +87,8 @@ pub struct RunView {
     pub last_outcome: Option<Outcome>,
     /// Calls that were refused so far.
     pub denials: Vec<Denial>,
-    /// The last thing the model said.
-    pub text: String,
+    /// What the model has answered so far.
+    pub text: AnswerText,
     /// How often the last calls were asked for in a row.
     pub identical: u32,
     /// How many replies in a row hit the model's output limit.
@@ -94,6 +99,8 @@ pub struct RunView {
     pub asked: Vec<Asked>,
     /// How often a hook has kept it from ending.
     pub put_off: u32,
+    /// Whether hooks were told that it ends, and let it.
+    pub is_end_told: bool,
     /// The skill that was loaded last.
     pub skill: Option<SkillNote>,
     /// Why a hook refused its message, if one did.
@@ -125,16 +132,18 @@ impl RunView {
             delegated: Usage::none(),
             verifications: 0,
             verified: None,
+            failed_checks: Vec::new(),
             mandate: None,
             is_directed: false,
             last_outcome: None,
             denials: Vec::new(),
-            text: String::new(),
+            text: AnswerText::default(),
             identical: 0,
             cut_off: 0,
             waiting_until: None,
             asked: Vec::new(),
             put_off: 0,
+            is_end_told: false,
             skill: None,
             refused: None,
             heard: Vec::new(),
@@ -155,6 +164,7 @@ impl RunView {
     pub(super) fn note_hook(&mut self, note: &HookNote) {
         match note.point.as_str() {
             "Stop" | "SubagentStop" if note.blocks => self.put_off += 1,
+            "SubagentStop" => self.is_end_told = true,
             "UserPromptSubmit" if note.blocks && note.about.as_deref() == Some(self.message.as_str()) => {
                 self.refused = Some(note.text.clone());
             }
@@ -167,11 +177,10 @@ impl RunView {
 
     pub(super) fn note_reply(&mut self, reply: &ReplyRecord, calls: &[ToolCall]) {
         self.turns += 1;
+        self.is_end_told = false;
         self.cut_off = if reply.stop == StopReason::MaxOutput { self.cut_off + 1 } else { 0 };
         self.usage += reply.usage;
-        if !reply.text.is_empty() {
-            self.text.clone_from(&reply.text);
-        }
+        self.text.take(reply);
         let same = calls.len() == self.last_calls.len()
             && calls.iter().zip(&self.last_calls).all(|(a, b)| a.tool == b.tool && a.input == b.input);
         self.identical = if same && !calls.is_empty() { self.identical + 1 } else { 1 };
@@ -208,7 +217,7 @@ impl RunView {
         self.usage += record.usage.unwrap_or_else(Usage::none);
         self.last_outcome = Some(record.outcome);
         if self.is_directed && self.turns == 1 {
-            self.text = rooftree_protocol::message::text_of(&record.content);
+            self.text = rooftree_protocol::message::text_of(&record.content).into();
         }
         if let Some(diff) = &record.diff {
             self.note_diff(diff);

@@ -119,5 +119,5 @@ async fn a_reply_that_hit_the_output_limit_is_continued_and_not_for_ever() {
     let house = Plan::new((0..9).map(|_| cut("again "))).build();
     let session = house.post("count").await;
     let end = house.finished(&session).await;
-    assert_eq!((end.status, end.turns), (RunStatus::Completed, 4), "one reply and three continuations");
+    assert_eq!((end.status, end.turns), (RunStatus::Truncated, 4), "one reply and three continuations");
 }

@@ -4,7 +4,9 @@
 
 mod conformance;
 mod corruption;
+mod fixture;
 mod full_disk;
+mod loss;
 mod processes;
 mod reopen;
 mod scene;

@@ -125,6 +125,7 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             usage: None,
         }),
         EventBody::RunCompleted(RunEnd {
+            failed_checks: Vec::new(),
             status: RunStatus::Completed,
             text: "planted".into(),
             turns: 1,

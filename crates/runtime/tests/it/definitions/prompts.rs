@@ -32,6 +32,7 @@ fn prompt(definition: &AgentDefinition, surroundings: &Surroundings) -> String {
         surroundings,
         memory: Some("Likes tea.".into()),
         cwd,
+        mark: &rooftree_runtime::Mark::derived(b"prompts"),
         denied: rooftree_tools::DeniedPaths::Nothing,
     }
     .text()
@@ -141,6 +142,7 @@ fn the_first_request_of_the_lead_is_small() {
         surroundings: &surroundings,
         memory: None,
         cwd: std::path::Path::new("/home/somebody/projects/shop"),
+        mark: &rooftree_runtime::Mark::derived(b"prompts"),
         denied: rooftree_tools::DeniedPaths::Nothing,
     };
     let prompt = sections.text().len();
