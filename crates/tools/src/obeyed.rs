@@ -44,7 +44,7 @@ pub(crate) fn in_path(path: &Path) -> Vec<&'static Obeyed> {
 /// Whether a glob says a name as it stands. What a wildcard stands for, nobody has named.
 pub(crate) fn is_named(glob: &str, obeyed: &Obeyed) -> bool {
     // It has no name of its own: the rule must name the very file.
-    if std::ptr::eq(obeyed, &raw const NAMED_BY_GIT) {
+    if std::ptr::eq(obeyed, &NAMED_BY_GIT) {
         return is_plain(glob) && glob != "*";
     }
     let mut depth = 0_usize;
