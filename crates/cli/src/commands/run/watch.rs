@@ -292,6 +292,38 @@ mod tests {
     }
 
     #[test]
+    fn s_b4_a_message_that_was_answered_before_is_over_at_once() {
+        let mut watch = Watch::default();
+        watch.await_message(MessageId::from_entropy(7));
+        for event in [started(1, 6), completed(1), started(2, 7), completed(2)] {
+            watch.take_past(&event);
+        }
+        assert!(watch.is_over());
+        assert_eq!(watch.ended.as_ref().map(|(run, _)| run), Some(&RunId::from_entropy(2)));
+        assert_eq!(watch.runs, 1, "another message's run is not ours");
+    }
+
+    #[test]
+    fn r1_d18_a_run_that_an_agents_message_starts_is_ours_and_a_persons_is_not() {
+        use crate::terminal::agents::tests::{began, ended};
+        let mut watch = Watch::default();
+        watch.await_message(MessageId::from_entropy(7));
+        watch.take(&started(1, 7));
+        watch.take_delegated(&began(5, 1, RunMode::Foreground));
+        watch.take_delegated(&ended(5, RunStatus::Completed, "gold"));
+        watch.take(&completed(1));
+        let mut mail = started(2, 8);
+        if let EventBody::RunStarted { mode, .. } = &mut mail.body {
+            *mode = RunMode::Foreground;
+        }
+        assert_eq!(watch.take(&mail), Step::Woken);
+        assert_eq!(watch.take(&completed(2)), Step::Ended);
+        assert_eq!(watch.runs, 2);
+        assert_eq!(watch.take(&started(3, 9)), Step::OtherBegun(Turn::After, "t".into()));
+        assert_eq!(watch.take(&completed(3)), Step::Nothing);
+    }
+
+    #[test]
     fn several_messages_are_waited_for_in_any_order() {
         let mut watch = Watch::default();
         watch.await_message(MessageId::from_entropy(1));
