@@ -58,7 +58,8 @@ mod tests {
     #[test]
     fn r1_d2_a_continued_reply_keeps_all_its_pieces_and_a_new_reply_replaces_them() {
         use StopReason::{Calls, Cancelled, End, MaxOutput};
-        let table: [(&[(&str, StopReason, bool)], &str); 9] = [
+        type Piece = (&'static str, StopReason, bool);
+        let table: [(&[Piece], &str); 9] = [
             (&[("a", MaxOutput, false), ("b", MaxOutput, false), ("c", End, false)], "abc"),
             (&[("a", End, false), ("b", End, false)], "b"),
             (&[("look", Calls, true), ("a", MaxOutput, false), ("b", End, false)], "ab"),
