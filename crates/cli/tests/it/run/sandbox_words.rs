@@ -99,14 +99,14 @@ fn n_9_a_command_that_meets_the_sandbox_is_told_so() {
 #[test]
 fn n_9_in_a_home_it_works_or_a_sentence_says_why_not() {
     for (path, works) in paths().into_iter().zip([path_has_bubblewrap(), false]) {
-        let desk = desk("echo x >x.txt && ls && echo made");
+        let desk = desk("echo x >x.txt && ls && echo FINISHED");
         let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         fs::create_dir(home.path().join(".ssh")).unwrap();
         let arguments = ["--permission-mode", "bypass", "--sandbox", "required", "Go"];
         let mut command = desk.command(&arguments);
         command.env("PATH", path.path()).env("HOME", home.path()).current_dir(home.path());
         let text = finished(command.spawn().unwrap()).out;
-        assert_eq!(text.contains("made"), works, "{text}");
+        assert_eq!(text.contains("FINISHED"), works, "{text}");
         assert_eq!(
             text.contains("[sandbox:") && text.contains("holds keys that are hidden"),
             !works,
