@@ -33,6 +33,9 @@ pub struct Everywhere {
     /// Plain lines even on a terminal, for logs and screen readers
     #[arg(long, global = true)]
     pub plain: bool,
+    /// Write text exactly as it is, with escape sequences and control characters
+    #[arg(long, global = true)]
+    pub raw: bool,
     /// Never ask anything
     #[arg(long, global = true)]
     pub no_input: bool,

@@ -55,6 +55,9 @@ fn main() -> ExitCode {
         // It needs nothing of this machine but the socket it is told of.
         return call::execute(arguments).unwrap_or_else(|problem| failure::tell(&problem)).into();
     }
+    if invocation.everywhere.raw {
+        output::keep_raw();
+    }
     let environment = Environment::read(&invocation.everywhere);
     let done = environment.and_then(|environment| perform(invocation, &environment));
     done.unwrap_or_else(|problem| failure::tell(&problem)).into()

@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     io::{self, IsTerminal, Write},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use rooftree_protocol::{ErrorCode, Problem};
@@ -10,7 +11,7 @@ use serde::Serialize;
 
 use crate::{
     environment::Environment,
-    terminal::clean::{clean, with_colours},
+    terminal::clean::{clean, with_colours, with_colours_kept},
 };
 
 /// Whether anybody still reads what is written.
@@ -21,11 +22,28 @@ pub enum Reader {
     Gone,
 }
 
-/// Writes a piece of a result at once. On a terminal nothing of it is obeyed but colours; a file or a
-/// program gets it as it is.
+/// Whether text is written exactly as it is.
+static RAW: AtomicBool = AtomicBool::new(false);
+
+/// From now on text is written exactly as it is: the person asked for that with `--raw`.
+pub fn keep_raw() {
+    RAW.store(true, Ordering::Relaxed);
+}
+
+/// Whether text is written exactly as it is.
+pub fn is_raw() -> bool {
+    RAW.load(Ordering::Relaxed)
+}
+
+/// Writes a piece of a result at once. Invariant: a terminal obeys nothing of it but colours, also behind a
+/// pipe (`| tee log`) and from a file (`> log; cat log`), unless raw text was asked for.
 pub fn write(text: &str) -> Result<Reader, Problem> {
     let mut out = io::stdout().lock();
-    let shown = if out.is_terminal() { Cow::from(with_colours(text)) } else { Cow::from(text) };
+    let shown = match (is_raw(), out.is_terminal()) {
+        (true, _) => Cow::from(text),
+        (false, true) => Cow::from(with_colours(text)),
+        (false, false) => Cow::from(with_colours_kept(text)),
+    };
     match out.write_all(shown.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(Reader::There),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
@@ -50,12 +68,26 @@ pub fn mention(environment: &Environment, text: &str) {
 
 /// One value as one line of JSON.
 pub fn json_line(value: &impl Serialize) -> Result<String, Problem> {
-    serde_json::to_string(value).map(|text| text + "\n").map_err(not_json)
+    serde_json::to_string(value).map(|text| harmless(&text) + "\n").map_err(not_json)
 }
 
 /// One value as JSON that people can read too.
 pub fn json_page(value: &impl Serialize) -> Result<String, Problem> {
-    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(not_json)
+    serde_json::to_string_pretty(value).map(|text| harmless(&text) + "\n").map_err(not_json)
+}
+
+/// The same JSON with what terminals obey written as `\u202e`: the value stays what it is.
+pub fn harmless(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter {
+            '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                out.push_str(&format!("\\u{:04x}", u32::from(letter)));
+            }
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 fn not_json(error: serde_json::Error) -> Problem {

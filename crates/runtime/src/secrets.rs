@@ -12,10 +12,12 @@ mod guarded;
 mod held;
 mod key_block;
 mod known;
+mod line_fields;
 mod random;
 mod scan;
 mod shapes;
 mod token;
+mod unwrapped;
 
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 

@@ -7,6 +7,7 @@
 
 mod agents;
 mod auth;
+mod connections;
 mod error;
 mod exchange;
 mod openai;
@@ -16,6 +17,7 @@ mod telling;
 mod visitors;
 
 pub use agents::Agents;
+pub use connections::ConnectionLimits;
 pub use error::Error;
 pub use routes::callbacks::{BODY_BYTES, Callback, Deliver, Receipt};
 pub use server::{Options, Server};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::{DefaultBodyLimit, Request, State},
+    extract::{ConnectInfo, DefaultBodyLimit, Request, State},
     http::{HeaderMap, StatusCode},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
@@ -21,7 +21,7 @@ use rooftree_protocol::Timestamp;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::{agents::Agents, auth::Gate, openai::failure::Failure, visitors::Visitors};
+use crate::{agents::Agents, auth::Gate, connections::Over, openai::failure::Failure, visitors::Visitors};
 
 /// What routes work with.
 pub(crate) struct House {
@@ -48,10 +48,23 @@ pub(crate) fn all(house: House, agents: Option<Agents>, stopping: CancellationTo
         .route("/healthz", get(health::say))
         .fallback(nothing)
         .with_state(house.clone());
-    match agents {
+    let routes = match agents {
         None => open,
-        Some(agents) => open.nest("/v1", of_agents(house, agents, stopping)),
+        Some(agents) => open.nest("/v1", of_agents(house.clone(), agents, stopping)),
+    };
+    routes.layer(from_fn_with_state(house, count))
+}
+
+/// Counts a connection by what its request may do. Invariant: this is the only place where it gets authority.
+async fn count(State(house): State<Arc<House>>, request: Request, next: Next) -> Response {
+    if let Some(ConnectInfo(Over(connection))) = request.extensions().get::<ConnectInfo<Over>>() {
+        if !house.gate.opens(request.headers()) {
+            connection.heard();
+        } else if !connection.authorise() {
+            return Failure::busy(connection.most()).into_response();
+        }
     }
+    next.run(request).await
 }
 
 fn of_agents(house: Arc<House>, agents: Agents, stopping: CancellationToken) -> Router {

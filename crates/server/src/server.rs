@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Agents, Deliver, Error,
     auth::Gate,
+    connections::{ConnectionLimits, Connections, LimitedListener, Over},
     routes::{self, House},
     visitors::Visitors,
 };
@@ -33,6 +34,7 @@ pub struct Server {
     address: SocketAddr,
     house: House,
     agents: Option<Agents>,
+    limits: ConnectionLimits,
 }
 
 impl Server {
@@ -51,12 +53,17 @@ impl Server {
         let address = listener.local_addr().map_err(failed)?;
         let gate = Gate::new(token.as_deref().map(str::trim));
         let house = House { gate, visitors: Visitors::new(&hosts), deliver };
-        Ok(Self { listener, address, house, agents: None })
+        Ok(Self { listener, address, house, agents: None, limits: ConnectionLimits::default() })
     }
 
     /// Lets these agents be asked as if they were models.
     pub fn with_agents(self, agents: Agents) -> Self {
         Self { agents: Some(agents), ..self }
+    }
+
+    /// Has other limits on connections than the usual ones.
+    pub fn with_limits(self, limits: ConnectionLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Where it listens.
@@ -68,7 +75,10 @@ impl Server {
     pub async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let stopping = stop.clone();
         let routes = routes::all(self.house, self.agents, stop.clone());
-        let serving = axum::serve(self.listener, routes).with_graceful_shutdown(stop.cancelled_owned());
+        let connections = Connections::new(self.limits);
+        let listener = LimitedListener { inner: self.listener, connections };
+        let routes = routes.into_make_service_with_connect_info::<Over>();
+        let serving = axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned());
         let mut serving = std::pin::pin!(serving.into_future());
         let served = tokio::select! {
             served = &mut serving => served,

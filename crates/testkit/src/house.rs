@@ -185,6 +185,7 @@ impl Plan {
             hooks: self.hooks,
             servers: Arc::new(self.servers),
             secrets: Arc::default(),
+            mark: rooftree_runtime::Mark::derived(b"testkit"),
             calls: Some(rooftree_runtime::exposure::Place {
                 directory: directory.path().join("calls"),
                 program: None,
@@ -349,7 +350,7 @@ impl House {
 
     /// Wakes what was left unfinished, as a server does when it starts.
     pub async fn recover(&self) -> usize {
-        self.runtime.recover().await.expect("the store can be read")
+        self.runtime.recover().await.expect("the store can be read").len()
     }
 
     /// Stops everything.

@@ -11,6 +11,7 @@ use crate::{
     arguments::{self, Argument, Kind, flag, text},
     blocking,
     change::{self, Change},
+    line_numbers,
     text_file::TextFile,
 };
 use replace::{Matches, Replacement};
@@ -124,6 +125,7 @@ pub(crate) fn plan_replacements(
         .collect();
     let (after, count) =
         replace::all_or_nothing(&file.text, &fitted).map_err(|words| format!("{shown}: {words}"))?;
+    line_numbers::refuse(shown, &file.text, &after)?;
     let bytes = file.encode(&after);
     let done = match count {
         1 => format!("Replaced 1 place in {shown}"),

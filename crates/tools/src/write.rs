@@ -11,7 +11,7 @@ use crate::{
     arguments::{self, Argument, Kind, flag, text},
     blocking,
     change::{self, Change},
-    place,
+    line_numbers, place,
     reach::Target,
     text_file,
 };
@@ -100,6 +100,7 @@ fn plan(input: &Value, context: &ToolContext) -> Result<(Change, String), String
         format!("Wrote {lines} to {shown}")
     };
     let after = String::from_utf8_lossy(&bytes).into_owned();
+    line_numbers::refuse(&shown, &before, &after)?;
     Ok((Change { target, before, after, bytes }, done))
 }
 

@@ -125,6 +125,7 @@ pub mod tests {
                 call: CallId::from_entropy(tail),
             }),
             policy: None,
+            bounds: None,
         };
         event(tail, body)
     }

@@ -1,7 +1,7 @@
 //! Takes out of text what a terminal would obey instead of show.
 //!
 //! Models, tools and files are not trusted with the terminal: escape sequences vanish, other control
-//! characters become `�`, tabs become spaces, and what turns the reading direction is shown as
+//! characters become `�`, tabs become spaces (not for files), and what turns the reading direction is shown as
 //! `\u{202e}`. Line ends stay. Where a person decides something, [`visible`] hides nothing at all.
 
 #[cfg(test)]
@@ -11,6 +11,17 @@ pub(in crate::terminal) mod tests;
 #[derive(Debug, Default)]
 pub struct Cleaner {
     inside: Inside,
+    layout: Layout,
+}
+
+/// What becomes of tabs and carriage returns.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// Columns are counted: tabs become spaces.
+    #[default]
+    Screen,
+    /// A file or a program reads it: tabs and line ends stay.
+    Kept,
 }
 
 /// Which sequence the next character belongs to.
@@ -55,15 +66,16 @@ impl Cleaner {
             (Inside::Message, _) => Inside::Message,
             // No sequence goes on like this: it is over, and what follows is text.
             (Inside::Text | Inside::Escape | Inside::Control, letter) => {
-                show(letter, out);
+                show(letter, self.layout, out);
                 Inside::Text
             }
         };
     }
 }
 
-fn show(letter: char, out: &mut String) {
+fn show(letter: char, layout: Layout, out: &mut String) {
     match letter {
+        '\t' if layout == Layout::Kept => out.push(letter),
         '\t' => out.push_str("    "),
         // Overwriting a line hides what is really there.
         '\r' => {}
@@ -88,6 +100,11 @@ pub fn clean(text: &str) -> String {
     Cleaner::default().push(text)
 }
 
+/// A whole text, cleaned for a file or a program: its tabs stay.
+pub fn sanitised(text: &str) -> String {
+    Cleaner { layout: Layout::Kept, ..Cleaner::default() }.push(text)
+}
+
 /// A text as one clean line.
 pub fn clean_line(text: &str) -> String {
     clean(text).split('\n').map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
@@ -99,6 +116,33 @@ const LONGEST_COLOUR: usize = 48;
 /// A page of ours with nothing in it but text and colours: the last look before it is printed.
 /// What came from outside was cleaned where it was put in; this is for what was forgotten there.
 pub fn with_colours(page: &str) -> String {
+    coloured(page, clean)
+}
+
+/// The same for a file or a program.
+pub fn with_colours_kept(page: &str) -> String {
+    coloured(page, sanitised)
+}
+
+/// Whether a colour shows: text that is concealed (8) is there and cannot be seen.
+fn shows(colour: &str) -> bool {
+    let mut codes = colour.split(';');
+    while let Some(code) = codes.next() {
+        match code.trim_start_matches('0') {
+            "8" => return false,
+            // A number of a palette, or three of a colour, and no code of its own.
+            "38" | "48" | "58" => match codes.next() {
+                Some("5") => drop(codes.next()),
+                Some("2") => drop(codes.nth(2)),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    true
+}
+
+fn coloured(page: &str, clean: fn(&str) -> String) -> String {
     let mut out = String::with_capacity(page.len());
     let mut rest = page;
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
@@ -106,8 +150,10 @@ pub fn with_colours(page: &str) -> String {
         let length = after.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
         // Terminals differ in what they make of a longer one.
         if length <= LONGEST_COLOUR && after.as_bytes().get(length) == Some(&b'm') {
-            out.push_str("\u{1b}[");
-            out.push_str(after.get(..=length).unwrap_or_default());
+            if shows(after.get(..length).unwrap_or_default()) {
+                out.push_str("\u{1b}[");
+                out.push_str(after.get(..=length).unwrap_or_default());
+            }
             rest = after.get(length + 1..).unwrap_or_default();
         } else {
             // Another sequence: it is dropped as far as it goes, the text behind it stays.

@@ -10,6 +10,7 @@ mod input;
 mod outcomes;
 mod recording;
 pub mod sandbox;
+mod sandbox_words;
 mod search;
 mod sessions;
 mod settings;

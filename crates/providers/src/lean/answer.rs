@@ -11,6 +11,9 @@ use rooftree_protocol::{
 use super::scan::{Piece, Scanner};
 use crate::{Chunk, Error, Reply, ReplyStream};
 
+/// What stands for a result that the model made up.
+const INVENTED: &str = "[The model wrote the result of a tool itself; that is left out. No tool was called.]";
+
 /// An answer being listened to.
 pub(super) struct Answer {
     inner: ReplyStream,
@@ -46,6 +49,9 @@ impl Answer {
                 Ok(Chunk::Reply(reply)) => {
                     let pieces = self.scanner.finish();
                     self.show(pieces);
+                    if self.scanner.invents() {
+                        self.ready.push_back(Ok(Chunk::Text(INVENTED.to_owned())));
+                    }
                     let reply = self.read(reply);
                     self.ready.push_back(Ok(Chunk::Reply(reply)));
                 }
@@ -81,6 +87,9 @@ impl Answer {
             for piece in pieces {
                 join(&mut parts, piece);
             }
+        }
+        if scanner.invents() {
+            join(&mut parts, Piece::Text(INVENTED.to_owned()));
         }
         let has_calls = parts.iter().any(|part| matches!(part, ReplyPart::Call(_)));
         tidy(&mut parts, has_calls);

@@ -5,6 +5,9 @@ use super::call::Strings;
 /// Characters a block can end with.
 pub(super) const ENDS: [char; 3] = ['`', '}', '>'];
 
+/// How a result begins, which only the runtime writes.
+const RESULT: &str = "<result of=";
+
 const FENCE: &str = "```";
 const TAG: &str = "<tool_call>";
 const END_TAG: &str = "</tool_call>";
@@ -18,6 +21,8 @@ pub(super) enum Opening {
     Perhaps,
     /// The beginning or the end of a code block that is no call.
     Code,
+    /// A result that the model made up.
+    Invented,
     /// Something with JSON in it, which begins at `start`.
     Block { start: usize, closer: Closer },
 }
@@ -54,6 +59,9 @@ pub(super) fn opening(text: &str, in_code: bool) -> Opening {
     if in_code {
         return Opening::Nothing;
     }
+    if line.starts_with(RESULT) {
+        return Opening::Invented;
+    }
     if let Some(rest) = line.strip_prefix(TAG) {
         return Opening::Block { start: at(rest), closer: Closer::Tag };
     }
@@ -62,7 +70,7 @@ pub(super) fn opening(text: &str, in_code: bool) -> Opening {
             Opening::Block { start: at(line), closer: Closer::Brace }
         }
         Some(key) if ["\"tool\"", "\"name\""].iter().any(|known| known.starts_with(key)) => Opening::Perhaps,
-        None if TAG.starts_with(line) => Opening::Perhaps,
+        None if TAG.starts_with(line) || RESULT.starts_with(line) => Opening::Perhaps,
         _ => Opening::Nothing,
     }
 }

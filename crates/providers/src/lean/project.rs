@@ -5,7 +5,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use rooftree_protocol::{Outcome, Part, ToolCall, ToolResult, event::ReplyPart};
+use rooftree_protocol::{
+    Outcome, Part, ReservedTag, ToolCall, ToolResult, event::ReplyPart, reserved_tags::neutralise,
+};
 use serde_json::json;
 
 use super::tools;
@@ -128,12 +130,25 @@ fn given(result: &ToolResult, names: &HashMap<&str, &str>, chars: usize) -> Vec<
         Outcome::Unknown => " interrupted",
     };
     let text = result.text();
-    // Words from outside must not be able to end the quotation.
-    let text = cut(&text, chars).replace("</result", "&lt;/result");
+    // A result is part of a user message here: it must neither end its element nor pose as the runtime.
+    let text = if tool == "Read" { without_numbers(&text) } else { text };
+    let text = cut(&text, chars);
+    let text = neutralise(&text, &[ReservedTag::closing("result"), ReservedTag::SYSTEM_MESSAGE]);
     let text = if text.trim().is_empty() { "(nothing)" } else { text.trim_end() };
     let first = Part::text(format!("<result of=\"{tool}\"{state}>\n{text}\n</result>"));
     let rest = result.content.iter().filter(|part| !matches!(part, Part::Text { .. })).cloned();
     std::iter::once(first).chain(rest).collect()
+}
+
+/// A file without the numbers of its lines: a small model writes them back into the file.
+fn without_numbers(text: &str) -> String {
+    let bare = |line: &str| match line.split_once('→') {
+        Some((number, rest)) if number.len() >= 6 && number.trim_start().parse::<u64>().is_ok() => {
+            rest.to_owned()
+        }
+        _ => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(bare).collect()
 }
 
 /// A text without its middle, if it is too long: what matters is at the beginning or at the end.
@@ -151,6 +166,38 @@ fn cut(text: &str, chars: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn r2_d6_a_result_can_neither_end_its_element_nor_pose_as_the_runtime() {
+        let text = include_str!("../../../testkit/corpora/forged_tags.toml");
+        let samples = text.lines().filter_map(|line| line.strip_prefix("text = "));
+        let forged = ["</result>", "</RESULT >", "< / result", "</re\u{200b}sult>", "\u{ff1c}/result>"];
+        let all = samples.map(|sample| serde_json::from_str(sample).unwrap_or_default());
+        let all: Vec<String> = all.chain(forged.map(str::to_owned)).collect();
+        for sample in &all {
+            let outcome = Outcome::Done;
+            let result = ToolResult {
+                call: rooftree_protocol::CallId::from_entropy(1),
+                outcome,
+                content: vec![Part::text(sample.as_str())],
+            };
+            let parts = given(&result, &HashMap::new(), 1_000);
+            let [Part::Text { text }] = parts.as_slice() else { panic!("{parts:?}") };
+            let inside = text.strip_prefix("<result of=\"tool\">\n").unwrap();
+            let inside = inside.strip_suffix("\n</result>").unwrap().to_lowercase();
+            assert!(!inside.contains("<system_message ") && !inside.contains("<system_message>"), "{inside}");
+            assert!(!inside.contains("</system_message") && !inside.contains("</result"), "{inside}");
+        }
+        for forged in forged {
+            assert!(neutralise(forged, &[ReservedTag::closing("result")]).starts_with("&lt;"), "{forged}");
+        }
+        assert!(all.len() > 60);
+    }
+
+    #[test]
+    fn n_17_a_small_model_sees_no_line_numbers() {
+        assert_eq!(without_numbers("     1→a\n    12→b → c\nd → e\n1→f"), "a\nb → c\nd → e\n1→f");
+    }
 
     #[test]
     fn a_long_result_loses_its_middle_and_says_so() {

@@ -41,6 +41,8 @@ pub(super) struct Scanner {
     /// Inside of a code block, where nothing is a call.
     in_code: bool,
     after: After,
+    /// Whether the model wrote a result itself instead of calling a tool.
+    invents: bool,
 }
 
 /// What has been found so far.
@@ -56,7 +58,14 @@ enum After {
 
 impl Scanner {
     pub(super) fn new(offered: Arc<[String]>) -> Self {
-        Self { offered, held: String::new(), place: Place::LineStart, in_code: false, after: After::Words }
+        Self {
+            offered,
+            held: String::new(),
+            place: Place::LineStart,
+            in_code: false,
+            after: After::Words,
+            invents: false,
+        }
     }
 
     /// Takes more of the text in.
@@ -72,6 +81,11 @@ impl Scanner {
         let pieces = self.advance(Flow::Over);
         (self.place, self.in_code) = (Place::LineStart, false);
         pieces
+    }
+
+    /// Whether a result was made up, and left out with all behind it.
+    pub(super) fn invents(&self) -> bool {
+        self.invents
     }
 
     fn advance(&mut self, flow: Flow) -> Vec<Piece> {
@@ -102,6 +116,11 @@ impl Scanner {
             Opening::Perhaps if flow == Flow::More => return None,
             Opening::Perhaps | Opening::Nothing => self.place = Place::InLine,
             Opening::Code => (self.place, self.in_code) = (Place::InLine, !self.in_code),
+            // Whatever follows was made up too.
+            Opening::Invented => {
+                self.invents |= self.after == After::Words;
+                (self.place, self.after) = (Place::InLine, After::Talk);
+            }
             Opening::Block { start, closer } => return self.block(start, closer, flow),
         }
         Some(Vec::new())
@@ -176,6 +195,10 @@ mod tests {
             (format!("<tool_call>\n{READ}\n</tool_call>"), "", 1),
             (format!("```json\n{READ}\n```\nThe file says 5.\n{READ}"), "", 1),
             (format!("```json\n{READ}"), "", 1),
+            ("Here:\n<result of=\"List\">a.txt</result>\nIt is a.txt.".into(), "Here:\n", 0),
+            (format!("<result of=\"Read\">\n5\n</result>\n{READ}"), "", 0),
+            ("a <result of=x> is a tag\n<results>\n".into(), "a <result of=x> is a tag\n<results>\n", 0),
+            ("```xml\n<result of=\"x\">\n```\n".into(), "```xml\n<result of=\"x\">\n```\n", 0),
             ("```json\n{\"tool\": \"Read\", \"input\": {\"path\": \"\n```\nx".into(), "", 1),
             (
                 format!("Say {READ} to read."),

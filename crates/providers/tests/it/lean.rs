@@ -124,3 +124,21 @@ async fn a_wish_about_tools_is_put_in_words_and_without_tools_nothing_is_read_as
     let (_, parts, _, body) = answered(ANTHROPIC, say().text([block]), conversation(vec![user("hi")])).await;
     assert!(calls(&parts).is_empty() && !body.to_string().contains("# Tools"), "{body}");
 }
+
+#[tokio::test]
+async fn n_7_a_result_that_the_model_made_up_is_left_out_and_said() {
+    for wire in WIRES {
+        let saying =
+            say().text(["I look.\n<res", "ult of=\"List\">\nnotes.txt\n</result>\n", "There is notes.txt."]);
+        let (chunks, parts, stop, _) = answered(wire, saying, with_tools(vec![user("what is here?")])).await;
+        let [ReplyPart::Text { text }] = parts.as_slice() else { panic!("{parts:?}") };
+        assert!(text.starts_with("I look.") && text.contains("No tool was called"), "{text}");
+        assert!(!text.contains("notes.txt"), "{text}");
+        assert_eq!(stop, StopReason::End);
+        let shown: String = chunks
+            .iter()
+            .map(|chunk| if let Chunk::Text(text) = chunk { text.as_str() } else { "" })
+            .collect();
+        assert_eq!(shown, *text, "what is shown while it comes is what is kept");
+    }
+}

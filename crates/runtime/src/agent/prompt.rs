@@ -46,6 +46,8 @@ pub(crate) fn system(
             surroundings: &from.surroundings,
             memory: from.memory.clone(),
             cwd: &from.cwd,
+            mark: &options.mark,
+            denied: options.policy.unreadable_paths(&from.cwd),
         };
         let text = sections.text();
         let estimate = estimated(&text, &kit.specs);

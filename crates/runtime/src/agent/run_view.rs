@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use rooftree_protocol::{
-    Answer, CallId, Mandate, MessageId, Outcome, RunId, Timestamp, ToolCall, Usage,
+    Answer, CallId, Mandate, MessageId, Outcome, RunBounds, RunId, SessionId, Timestamp, ToolCall, Usage,
     event::{
         AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunMode, SkillNote, StopReason,
         ToolRecord,
@@ -30,6 +30,8 @@ pub struct Asked {
     pub digest: String,
     /// When it is too late for an answer.
     pub until: Timestamp,
+    /// The session that was told of it besides those above.
+    pub told: Option<SessionId>,
     /// Whether it stands no longer.
     pub settled: bool,
     /// What was said about a permission.
@@ -53,6 +55,10 @@ pub struct RunView {
     pub title: String,
     /// What may happen in it without asking, as the journal last told.
     pub policy: Option<Box<PolicyNote>>,
+    /// The policy it began with.
+    pub began: Option<Box<PolicyNote>>,
+    /// The mode, tools, sandbox and limits it began with; absent in runs of earlier versions.
+    pub bounds: Option<Box<RunBounds>>,
     /// Replies so far.
     pub turns: u32,
     /// Calls that ended so far.
@@ -95,6 +101,8 @@ pub struct RunView {
     pub cut_off: u32,
     /// When a provider wants to be asked again.
     pub waiting_until: Option<Timestamp>,
+    /// The session that was told of what is asked next.
+    pub told: Option<SessionId>,
     /// What people were asked about the last reply's calls.
     pub asked: Vec<Asked>,
     /// How often a hook has kept it from ending.
@@ -120,6 +128,9 @@ impl RunView {
             mode,
             title: String::new(),
             policy: None,
+            began: None,
+            bounds: None,
+            told: None,
             turns: 0,
             calls: 0,
             usage: Usage::none(),

@@ -11,7 +11,7 @@ use super::{
     Asked,
     request::{Request, Surface},
 };
-use crate::agent::task;
+use crate::{agent::task, interrupted};
 
 /// Why nothing was asked.
 #[derive(Debug)]
@@ -88,6 +88,18 @@ pub(super) fn started(request: &Request, asked: &Asked) -> ToolOutput {
         }
         Surface::StartBackgroundAgent => format!("Background agent started: {session}."),
         Surface::AgentsMessage => spelled(message(asked, "async", "started", Map::new())),
+    };
+    ToolOutput { task: Some(asked.note()), ..ToolOutput::done(words) }
+}
+
+/// The session was interrupted and is not this process's to go on with: the message waits in its inbox.
+pub(super) fn queued(request: &Request, asked: &Asked) -> ToolOutput {
+    let words = interrupted::queued(&asked.session);
+    let words = match request.surface {
+        Surface::AgentsMessage => {
+            spelled(message(asked, "async", "queued", object(json!({"message": words}))))
+        }
+        _ => format!("{words} (task {})", asked.task),
     };
     ToolOutput { task: Some(asked.note()), ..ToolOutput::done(words) }
 }

@@ -18,6 +18,13 @@ pub(super) fn of(value: &str) -> Vec<String> {
         forms.push(form.replace('+', "-").replace('/', "_"));
         forms.push(form);
     }
+    for shift in 0..5 {
+        let form = base32_inside(bytes, shift);
+        forms.push(form.to_ascii_lowercase());
+        forms.push(form);
+    }
+    forms.extend(in_escapes(value));
+    forms.extend(in_html(value));
     forms.retain(|form| form.len() >= super::SHORTEST_VALUE);
     forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
     forms.dedup();
@@ -51,6 +58,51 @@ fn in_lower_escapes(text: &str) -> String {
         inside = if letter == '%' { 2 } else { (inside - 1).max(0) };
     }
     out
+}
+
+/// With `\u0026` for every character, and for those that encoders of JSON escape so.
+fn in_escapes(value: &str) -> [String; 3] {
+    let is_special = |letter: char| matches!(letter, '<' | '>' | '&' | '\'' | '"' | '+' | '=' | '/');
+    let written = |is_escaped: &dyn Fn(char) -> bool| {
+        let mut units = [0; 2];
+        let mut text = String::new();
+        for letter in value.chars() {
+            if is_escaped(letter) {
+                letter
+                    .encode_utf16(&mut units)
+                    .iter()
+                    .for_each(|unit| text.push_str(&format!("\\u{unit:04x}")));
+            } else {
+                text.push(letter);
+            }
+        }
+        text
+    };
+    let all = written(&|_| true);
+    let upper = all.split("\\u").map(str::to_ascii_uppercase).collect::<Vec<_>>().join("\\u");
+    [all, upper, written(&is_special)]
+}
+
+/// As HTML and XML escape it, in the spellings that libraries have for quotes.
+fn in_html(value: &str) -> Vec<String> {
+    let base = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let quotes =
+        [("&quot;", "&#39;"), ("&#34;", "&#39;"), ("&quot;", "&#x27;"), ("&quot;", "&apos;"), ("\"", "'")];
+    quotes.iter().map(|(double, single)| base.replace('"', double).replace('\'', single)).collect()
+}
+
+/// The characters of base32 that only this value decides, if it begins `shift` bytes into a group of five.
+fn base32_inside(bytes: &[u8], shift: usize) -> String {
+    const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let bit = |at: usize| bytes.get(at / 8).copied().unwrap_or_default() >> (7 - at % 8) & 1;
+    let mut from = (5 - shift * 8 % 5) % 5;
+    let mut text = String::new();
+    while from + 5 <= bytes.len() * 8 {
+        let letter = (from..from + 5).fold(0u8, |letter, at| letter << 1 | bit(at));
+        text.push(LETTERS.get(usize::from(letter)).map_or('A', |letter| char::from(*letter)));
+        from += 5;
+    }
+    text
 }
 
 /// The characters of base64 that only this value decides, if it begins `shift` bytes into a group of three.

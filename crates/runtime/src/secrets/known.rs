@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::{Found, forms};
+use super::{Found, forms, unwrapped};
 
 /// How many bytes of a form are searched for.
 const SEARCHED: usize = 8;
@@ -47,7 +47,30 @@ impl Known {
         Some(Self { search, forms: all, names })
     }
 
+    /// Adds every value, also one that lines or the columns of a hexdump break apart.
     pub(super) fn find(&self, text: &str, found: &mut Vec<Found>) {
+        self.find_whole(text, found);
+        if let Some(view) = unwrapped::lines(text) {
+            let mut apart = Vec::new();
+            self.find_whole(&view.text, &mut apart);
+            found.extend(
+                apart.into_iter().filter_map(|one| Some(Found { place: view.place(&one.place)?, ..one })),
+            );
+        }
+        if let Some(view) = unwrapped::hexdump(text) {
+            let mut apart = Vec::new();
+            self.find_whole(&view.text, &mut apart);
+            found.extend(apart.into_iter().filter_map(|one| {
+                // The characters beside the digits go too.
+                let place = view.place(&one.place)?;
+                let start = text.get(..place.start)?.rfind('\n').map_or(0, |at| at + 1);
+                let end = text.get(place.end..)?.find('\n').map_or(text.len(), |at| place.end + at);
+                Some(Found { place: start..end, ..one })
+            }));
+        }
+    }
+
+    fn find_whole(&self, text: &str, found: &mut Vec<Found>) {
         for hit in self.search.find_overlapping_iter(text) {
             let number = hit.pattern().as_usize();
             let (Some(form), Some(name)) = (self.forms.get(number), self.names.get(number)) else { continue };

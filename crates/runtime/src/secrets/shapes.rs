@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{
-    address, assignment, key_block,
+    address, assignment, key_block, line_fields,
     token::Alphabet::{self, Alnum, Dashed, Dotted, Hex, Upper, Url, Word},
 };
 
@@ -126,6 +126,7 @@ pub(super) const SHAPES: &[Shape] = &[
     around("slack webhook", &["hooks.slack.com/services/", "hooks.slack.com/workflows/"], address::hook),
     around("discord webhook", &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"], address::hook),
     around("discord token", &["MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"], key_block::discord),
+    token("discord token", &["mfa."], Dashed, 60..100),
     around("telegram token", &[":AA"], key_block::telegram),
     token("twilio key", &["SK"], Hex, 32..33),
     token("sendgrid key", &["SG."], Dotted, 60..72),
@@ -159,6 +160,16 @@ pub(super) const SHAPES: &[Shape] = &[
         literals: &["Bearer ", "bearer ", "BEARER ", "Basic ", "basic "],
         rule: Rule::Spread { find: address::bearer, is_open: address::is_open },
     },
+    Shape {
+        name: "password",
+        literals: &["password ", "password\t", "password\n"],
+        rule: Rule::Spread { find: line_fields::netrc, is_open: line_fields::is_open },
+    },
+    Shape {
+        name: "token",
+        literals: &["Cookie: ", "cookie: ", "COOKIE: "],
+        rule: Rule::Spread { find: line_fields::cookie, is_open: line_fields::is_open },
+    },
     assigned(
         "password",
         &["assword", "ASSWORD", "asswd", "ASSWD", "assphrase", "ASSPHRASE", "pwd", "PWD", "Pwd"],
@@ -179,6 +190,7 @@ pub(super) const SHAPES: &[Shape] = &[
             "PIKEY",
             "pi-Key",
             "PI-KEY",
+            "PI-Key",
             "ccess_key",
             "ccess-key",
             "ccessKey",

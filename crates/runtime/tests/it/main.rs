@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod authority;
 mod budget;
 mod cancel;
 mod compaction;
@@ -9,6 +10,7 @@ mod definitions;
 mod delegation;
 mod exposure;
 mod files;
+mod forged_tags;
 mod fuzz;
 mod hooks;
 mod limits;

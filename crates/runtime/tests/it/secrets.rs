@@ -1,6 +1,7 @@
 //! Secrets: what is taken out of text, what stays, and that no way into the journal is without it.
 
 mod funnel;
+mod further_forms;
 mod pieces;
 mod properties;
 mod shapes;

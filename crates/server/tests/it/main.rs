@@ -9,6 +9,7 @@
 
 mod answers;
 mod callbacks;
+mod connections;
 mod conversations;
 mod holding;
 mod leaving;

@@ -27,6 +27,7 @@ use tokio_util::task::TaskTracker;
 use super::{
     Error,
     client::{Client, Shared},
+    content,
     door::Door,
     fetching::explained,
     frames::lines,
@@ -223,6 +224,9 @@ impl Connection {
         awaited.id = None;
         match answer? {
             ServerResult::CallToolResult(result) => Ok(result),
+            ServerResult::CustomResult(unread) => {
+                content::recovered(unread.0).ok_or(ServiceError::UnexpectedResponse)
+            }
             _ => Err(ServiceError::UnexpectedResponse),
         }
     }

@@ -5,7 +5,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use rooftree_protocol::{ErrorCode, Part};
 use serde_json::Value;
 
-use super::{connection::Connection, secrets::Secrets};
+use super::{connection::Connection, secrets::Secrets, untrusted::cleaned};
 use crate::{ToolOutput, tool::Media};
 
 /// Images of one answer that a model sees.
@@ -28,6 +28,18 @@ fn read(result: CallToolResult, mut taken: Taken, secrets: &Secrets) -> ToolOutp
     }
     let failure = (result.is_error == Some(true)).then_some(ErrorCode::ToolFailed);
     ToolOutput { failure, ..taken.output(secrets) }
+}
+
+/// An answer with parts of a type that is not known here: these are named, the others are kept.
+pub(super) fn recovered(mut result: Value) -> Option<CallToolResult> {
+    for part in result.get_mut("content")?.as_array_mut()? {
+        if serde_json::from_value::<ContentBlock>(part.clone()).is_err() {
+            let kind = part.get("type").and_then(Value::as_str).unwrap_or("none");
+            let text = format!("[a part of unknown type `{}` is not shown]", cleaned(kind, 60));
+            *part = serde_json::json!({ "type": "text", "text": text });
+        }
+    }
+    serde_json::from_value(result).ok()
 }
 
 /// The same of what a resource holds.
@@ -169,6 +181,25 @@ mod tests {
             let read = read(result.clone());
             assert_eq!((read.text().as_str(), read.media.len()), (text, images), "{result}");
             assert!(read.content.len() <= 1 && read.failure.is_none(), "{result}");
+        }
+    }
+
+    #[test]
+    fn s_l4_a_part_of_unknown_type_is_named_and_the_others_are_kept() {
+        let known = json!({"type": "text", "text": "kept"});
+        for (unknown, named) in [
+            (json!({"type": "video", "data": "AAAA"}), "`video`"),
+            (json!({"type": "text"}), "`text`"),
+            (json!({"type": 7}), "`none`"),
+            (json!("words"), "`none`"),
+        ] {
+            let result = recovered(json!({"content": [known, unknown, known]})).unwrap();
+            let read = super::read(result, Taken::default(), &Secrets::default());
+            let expected = format!("kept\n\n[a part of unknown type {named} is not shown]\n\nkept");
+            assert_eq!(read.text(), expected);
+        }
+        for other in [json!({}), json!({"content": 1}), json!([])] {
+            assert!(recovered(other).is_none());
         }
     }
 

@@ -5,7 +5,7 @@ use rooftree_protocol::{
     command::{Address, Delivery, Reply},
     event,
 };
-use rooftree_runtime::{Clock, Filter, Handle, SystemClock, TreeSubscription};
+use rooftree_runtime::{Clock, Filter, Handle, SystemClock, TreeSubscription, settle_left_programs};
 use rooftree_store::{Owner, TaskStatus};
 use tokio::sync::mpsc;
 
@@ -93,6 +93,9 @@ async fn start_known(handle: &Handle, id: &SessionId, errand: Errand) -> Result<
             wake_those_below(handle, id).await?;
         }
         Errand::Resume => {
+            settle_left_programs(&**handle.store(), Some(id), SystemClock.now())
+                .await
+                .map_err(|error| error.problem())?;
             let is_left = wake_those_below(handle, id).await?;
             if !is_left && !is_unfinished(handle, id).await? {
                 return Ok(watch);

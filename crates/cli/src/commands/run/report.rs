@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     output::{self, Reader},
-    terminal::clean::clean,
+    terminal::clean::{clean, sanitised},
 };
 
 /// Standard output during a run.
@@ -88,7 +88,7 @@ impl Report {
         );
         if self.format == OutputFormat::StreamJson && (self.with_deltas || !is_delta) {
             match serde_json::to_string(event) {
-                Ok(line) => self.in_order(line, &event.body),
+                Ok(line) => self.in_order(output::harmless(&line), &event.body),
                 Err(_) => self.closed = true,
             }
         }
@@ -146,12 +146,16 @@ impl Report {
             return;
         }
         let text = text.trim_end_matches('\n');
-        if is_terminal { self.line(&clean(text)) } else { self.line(text) }
+        match (output::is_raw(), is_terminal) {
+            (true, _) => self.line(text),
+            (false, true) => self.line(&clean(text)),
+            (false, false) => self.line(&sanitised(text)),
+        }
     }
 
     fn object(&mut self, object: &Value) {
         self.catch_up();
-        self.line(&object.to_string());
+        self.line(&output::harmless(&object.to_string()));
     }
 
     /// One line, or one text, and a line end; in one write.

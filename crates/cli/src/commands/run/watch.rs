@@ -269,6 +269,7 @@ mod tests {
                 depth: 0,
                 parent: None,
                 policy: None,
+                bounds: None,
             },
         )
     }

@@ -18,6 +18,7 @@ use crate::{
     exit::Exit,
     output::{self, Reader},
     secrets,
+    terminal::clean::sanitised,
 };
 
 /// Options of `sessions export`.
@@ -71,7 +72,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let mut target = Target::open(out.as_deref())?;
     match arguments.format {
         Format::Md => {
-            target.put(&transcript::markdown::text(&session, &transcript::entries(&events)))?;
+            let text = transcript::markdown::text(&session, &transcript::entries(&events));
+            // Markdown has no colours of ours: nothing in it is for a terminal to obey.
+            target.put(&if output::is_raw() { text } else { sanitised(&text) })?;
         }
         Format::Jsonl => lines(store.as_ref(), &session, &events, &mut target).await?,
     }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Answer, CallId, EventBody, Lane, Message, Origin, Outcome, Part, RunId, Timestamp, ToolCall, ToolKind,
+    Answer, CallId, EventBody, Lane, Message, Origin, Outcome, Part, RunId, SessionId, Timestamp, ToolCall,
     ToolResult, Usage,
     event::{HookNote, PolicyNote, ReplyRecord, TaskNote, ToolRecord, Verdict},
 };
 use rooftree_providers::ModelMessage;
+use rooftree_tools::returns_outside_text;
 
 use super::{History, INTERRUPTED, OpenCall, go_on, images_in, results_of};
 use crate::agent::{run_view::Asked, window, wording};
@@ -44,7 +45,7 @@ impl History {
         if let Origin::Task { task, usage, .. } = &message.origin {
             self.hear_of_end(task, Some(*usage));
         }
-        let worded = Arc::new(ModelMessage::User(wording::user_parts(message)));
+        let worded = Arc::new(ModelMessage::User(wording::user_parts(message, &self.mark)));
         if let (Some(run), false) = (&mut self.run, matches!(message.origin, Origin::Task { .. })) {
             run.wishes.push(worded.clone());
         }
@@ -68,7 +69,7 @@ impl History {
             run.note_reply(reply, &calls);
         }
         self.push(ModelMessage::Assistant { model: reply.model.clone(), parts: reply.parts.clone() });
-        let open = |call| OpenCall { call, intent: None, result: None, inside: None };
+        let open = |call| OpenCall { call, intent: None, kind: None, result: None, inside: None };
         self.open = calls.into_iter().map(open).collect();
     }
 
@@ -88,7 +89,7 @@ impl History {
             self.note_task(task);
         }
         if verdict.again {
-            self.push(ModelMessage::User(vec![Part::text(wording::verdict(verdict))]));
+            self.push(ModelMessage::User(vec![Part::text(wording::verdict(verdict, &self.mark))]));
         }
     }
 
@@ -97,15 +98,21 @@ impl History {
         let EventBody::ToolStarted { call, repeat, kind, tool, title, input, inside, .. } = body else {
             return;
         };
-        if *kind == ToolKind::Fetch && self.outside.is_none() {
+        if self.outside.is_none() && returns_outside_text(*kind, tool, input) {
             self.outside = Some(format!("{tool} {title}"));
         }
         if inside.is_some() {
             let call = ToolCall { id: call.clone(), tool: tool.clone(), input: input.clone() };
             let inside = inside.clone();
-            self.inner.push(OpenCall { call, intent: Some(*repeat), result: None, inside });
+            self.inner.push(OpenCall {
+                call,
+                intent: Some(*repeat),
+                kind: Some(*kind),
+                result: None,
+                inside,
+            });
         } else if let Some(open) = self.open.iter_mut().find(|open| open.call.id == *call) {
-            open.intent = Some(*repeat);
+            (open.intent, open.kind) = (Some(*repeat), Some(*kind));
         }
     }
 
@@ -122,7 +129,7 @@ impl History {
         let result = ToolResult {
             call: record.call.clone(),
             outcome: record.outcome,
-            content: record.content.clone(),
+            content: wording::result_parts(record, open.kind, &self.mark),
         };
         open.result = Some(result);
         let is_made = open.intent.is_some() || record.outcome != Outcome::Cancelled;
@@ -197,7 +204,7 @@ impl History {
             }
             _ if note.text.is_empty() => {}
             _ => {
-                self.aside.push(Part::text(wording::hook(note)));
+                self.aside.push(Part::text(wording::hook(note, &self.mark)));
                 if self.open.is_empty() {
                     self.close_open(INTERRUPTED);
                 }
@@ -219,10 +226,18 @@ impl History {
         }
     }
 
+    /// What is asked next was told to this session too.
+    pub(super) fn set_told(&mut self, told: Option<SessionId>) {
+        if let Some(run) = &mut self.run {
+            run.told = told;
+        }
+    }
+
     pub(super) fn note_asked(&mut self, id: &str, call: &CallId, digest: &str, until: Timestamp) {
         if let Some(run) = &mut self.run {
             let (id, call, digest) = (id.to_owned(), call.clone(), digest.to_owned());
-            run.asked.push(Asked { id, call, digest, until, settled: false, answer: None });
+            let told = run.told.take();
+            run.asked.push(Asked { id, call, digest, until, told, settled: false, answer: None });
         }
     }
 

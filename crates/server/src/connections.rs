@@ -1,0 +1,212 @@
+//! Limits on connections: how many may be open without an authorised request, in all and per address, and for
+//! how long; authorised ones count for the token.
+//!
+//! Invariant: connections without an authorised request never keep out one that is to make it. Where there are
+//! too many, the oldest is closed, not the newest refused; the limits leave room below the limit of open files.
+
+mod limited;
+
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use axum::{
+    extract::connect_info::Connected,
+    serve::{IncomingStream, Listener},
+};
+use tokio::{net::TcpListener, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::limited::Limited;
+
+/// How many connections there may be, and how long they may take.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionLimits {
+    /// Connections without an authorised request.
+    pub waiting: usize,
+    /// Of these, from one address.
+    pub per_address: usize,
+    /// Connections with an authorised request, for one token.
+    pub authorised: usize,
+    /// Until the head of the first request is there.
+    pub head: Duration,
+    /// From the head of a request without authority until the connection is closed.
+    pub answer: Duration,
+    /// Until a client that reads nothing is given up.
+    pub write: Duration,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        let files = open_files();
+        Self {
+            waiting: (files / 4).clamp(16, 256),
+            per_address: (files / 8).clamp(8, 128),
+            authorised: (files / 2).clamp(16, 512),
+            head: Duration::from_secs(10),
+            answer: Duration::from_secs(60),
+            write: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How many files this process may have open.
+fn open_files() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(1024)
+}
+
+/// All connections there are.
+#[derive(Clone)]
+pub(crate) struct Connections {
+    limits: ConnectionLimits,
+    table: Arc<Mutex<Table>>,
+}
+
+#[derive(Default)]
+struct Table {
+    next: u64,
+    /// Those without an authorised request, the oldest first.
+    waiting: BTreeMap<u64, Waiting>,
+    authorised: usize,
+}
+
+struct Waiting {
+    address: IpAddr,
+    close: CancellationToken,
+}
+
+impl Connections {
+    pub(crate) fn new(limits: ConnectionLimits) -> Self {
+        Self { limits, table: Arc::default() }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a new connection; where there are too many without authority, the oldest is closed.
+    pub(crate) fn admit(&self, address: IpAddr) -> Arc<Connection> {
+        let mut table = self.table();
+        let same = |entry: &Waiting| entry.address == address;
+        while table.waiting.values().filter(|entry| same(entry)).count() >= self.limits.per_address.max(1) {
+            let oldest = table.waiting.iter().find(|(_, entry)| same(entry)).map(|(id, _)| *id);
+            table.close(oldest);
+        }
+        while table.waiting.len() >= self.limits.waiting.max(1) {
+            let oldest = table.waiting.keys().next().copied();
+            table.close(oldest);
+        }
+        let (id, close) = (table.next, CancellationToken::new());
+        table.next += 1;
+        table.waiting.insert(id, Waiting { address, close: close.clone() });
+        let deadline = Some(Instant::now() + self.limits.head);
+        Arc::new(Connection {
+            id,
+            all: self.clone(),
+            close,
+            state: Mutex::new(State { deadline, is_authorised: false }),
+        })
+    }
+}
+
+impl Table {
+    fn close(&mut self, id: Option<u64>) {
+        if let Some(entry) = id.and_then(|id| self.waiting.remove(&id)) {
+            entry.close.cancel();
+        }
+    }
+}
+
+/// One connection, while it is open.
+pub(crate) struct Connection {
+    id: u64,
+    all: Connections,
+    /// Fires when it must make room.
+    close: CancellationToken,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// When it is closed; none once it is authorised.
+    deadline: Option<Instant>,
+    is_authorised: bool,
+}
+
+impl Connection {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The head of a request without authority is there.
+    pub(crate) fn heard(&self) {
+        if let Some(deadline) = self.state().deadline.as_mut() {
+            *deadline = Instant::now() + self.all.limits.answer;
+        }
+    }
+
+    /// An authorised request is there: from now on the connection counts for the token. Says whether there is
+    /// room for it.
+    pub(crate) fn authorise(&self) -> bool {
+        let mut state = self.state();
+        let mut table = self.all.table();
+        if !state.is_authorised {
+            if table.authorised >= self.all.limits.authorised {
+                return false;
+            }
+            table.authorised += 1;
+            table.waiting.remove(&self.id);
+            *state = State { deadline: None, is_authorised: true };
+        }
+        true
+    }
+
+    /// How many connections one token may have.
+    pub(crate) fn most(&self) -> usize {
+        self.all.limits.authorised
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let is_authorised = self.state().is_authorised;
+        let mut table = self.all.table();
+        table.waiting.remove(&self.id);
+        table.authorised -= usize::from(is_authorised);
+    }
+}
+
+/// A listener whose connections are counted.
+pub(crate) struct LimitedListener {
+    pub(crate) inner: TcpListener,
+    pub(crate) connections: Connections,
+}
+
+impl Listener for LimitedListener {
+    type Io = Limited<tokio::net::TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        let (stream, address) = Listener::accept(&mut self.inner).await;
+        let connection = self.connections.admit(address.ip().to_canonical());
+        (Limited::new(stream, connection, self.connections.limits.write), address)
+    }
+
+    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+        self.inner.local_addr()
+    }
+}
+
+/// The connection that a request came over.
+#[derive(Clone)]
+pub(crate) struct Over(pub(crate) Arc<Connection>);
+
+impl Connected<IncomingStream<'_, LimitedListener>> for Over {
+    fn connect_info(stream: IncomingStream<'_, LimitedListener>) -> Self {
+        Self(stream.io().connection().clone())
+    }
+}
