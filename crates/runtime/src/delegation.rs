@@ -10,6 +10,7 @@ mod cache;
 mod dialect;
 mod inherit;
 mod isolation;
+pub(crate) mod order;
 mod request;
 mod rights;
 mod target;
@@ -102,6 +103,9 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     let world = &caller.world;
     let definition = target::definition(caller, request).await?;
     bounds::check(caller, &definition, request)?;
+    // Invariant: messages of one reply enter an inbox in the order of the calls, and find the session that one before
+    // them has opened. A session of its own can be reached by no other call, so its copy is made without waiting.
+    caller.turn.wait().await;
     let target = target::find(caller, request, &definition, &context.call).await?;
     bounds::refuse_cycle(caller, &definition, target.id())?;
     let task = RunId::akin_to(context.call.as_str());
@@ -133,20 +137,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         is_new: matches!(target, Target::New(_) | Target::Fork { .. }),
     };
     let row = started(caller, request, &asked, mandate.workspace.clone());
-    let message = Message {
-        outside: caller.outside,
-        mandate: Some(Box::new(mandate)),
-        ..Message::new(
-            MessageId::akin_to(context.call.as_str()),
-            vec![Part::text(isolation::told(request, workspace.as_ref()))],
-            Origin::Agent {
-                session: caller.session.id.clone(),
-                agent: caller.session.agent.clone(),
-                call: Some(context.call.clone()),
-            },
-            world.now(),
-        )
-    };
+    let message = message(caller, context, mandate, isolation::told(request, workspace.as_ref()));
     let key = format!("call:{}", context.call);
     let post = Post {
         session: asked.session.clone(),
@@ -156,13 +147,21 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         capacity: limits.inbox,
     };
     // Queued one after the other: what follows finds what went before, and a crash takes the tail.
-    let opened = target.working_in(workspace.map(|workspace| workspace.cwd)).open(world);
+    let is_found_by_next = matches!(target, Target::Known(_));
+    let given = inherit::given(caller, &definition, request)?;
+    let cwd = workspace.map(|workspace| workspace.cwd);
+    let opened = target.working_in(cwd).thinking_with(given).open(world);
     world.store().put_task(row).later();
     let posted = world.store().post(post);
+    if is_found_by_next {
+        caller.turn.pass();
+    }
     let _ = world.errands.send(Errand::Wake(asked.session.clone()));
     rooftree_store::failpoint::reach("task.asking");
     let kept = async {
         opened.await?;
+        // From here on the next call finds it.
+        caller.turn.pass();
         posted.await
     };
     match kept.await {
@@ -173,6 +172,18 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         }
     }
     Ok(Reached::Asked(asked, told, question))
+}
+
+/// The message that asks. It has the call's own id, so that the same call finds it again.
+fn message(caller: &Caller, context: &ToolContext, mandate: Mandate, words: String) -> Message {
+    let origin = Origin::Agent {
+        session: caller.session.id.clone(),
+        agent: caller.session.agent.clone(),
+        call: Some(context.call.clone()),
+    };
+    let id = MessageId::akin_to(context.call.as_str());
+    let message = Message::new(id, vec![Part::text(words)], origin, caller.world.now());
+    Message { outside: caller.outside, mandate: Some(Box::new(mandate)), ..message }
 }
 
 fn mode(caller: &Caller, request: &Request) -> RunMode {

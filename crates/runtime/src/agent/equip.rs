@@ -68,7 +68,8 @@ impl Agent {
         self.remarks.extend(notice.or_else(|| kit.unexposed()));
         self.remarks.extend(kit.exposed.as_ref().and_then(Exposed::described));
         self.look_around(&around, &kit, mandate.as_deref());
-        let is_same = Arc::ptr_eq(&self.kit, &kit) && Arc::ptr_eq(&self.surroundings, &around);
+        let has_moved = self.change_directory(mandate.as_deref()).await;
+        let is_same = !has_moved && Arc::ptr_eq(&self.kit, &kit) && Arc::ptr_eq(&self.surroundings, &around);
         if is_same && self.mandate == mandate {
             return Ok(());
         }

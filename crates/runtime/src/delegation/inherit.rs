@@ -49,19 +49,34 @@ fn model(
     request: &Request,
     target: &Target,
 ) -> Result<Option<ModelChoice>, Failure> {
-    let named = |name: &String| {
-        (caller.world.options.naming)(name).map_err(|problem| Failure::Model(problem.message))
-    };
     let sessions = match target {
         Target::Known(session) => session.model.as_deref().and_then(|model| model.parse().ok()),
         Target::New(_) | Target::Fork { .. } => None,
     };
     let defined = || if request.strategy == Strategy::Fork { None } else { definition.model.clone() };
     let chosen = match &request.model {
-        Some(name) => Some(named(name)?),
+        Some(name) => Some(named(caller, name)?),
         None => defined().or(sessions).or_else(|| caller.model.clone()),
     };
     Ok(chosen.map(|choice| with_effort(choice, request.thoroughness)))
+}
+
+/// The model a new session is given to keep: the call's, or that of the caller. A definition's own is looked up each
+/// time, so that a change of it counts.
+pub(super) fn given(
+    caller: &Caller,
+    definition: &AgentDefinition,
+    request: &Request,
+) -> Result<Option<ModelChoice>, Failure> {
+    match &request.model {
+        Some(name) => named(caller, name).map(Some),
+        None if definition.model.is_some() && request.strategy != Strategy::Fork => Ok(None),
+        None => Ok(caller.model.clone()),
+    }
+}
+
+fn named(caller: &Caller, name: &str) -> Result<ModelChoice, Failure> {
+    (caller.world.options.naming)(name).map_err(|problem| Failure::Model(problem.message))
 }
 
 fn with_effort(choice: ModelChoice, thoroughness: Option<Thoroughness>) -> ModelChoice {

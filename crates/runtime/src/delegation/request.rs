@@ -126,6 +126,11 @@ impl Request {
         })
     }
 
+    /// Reads arguments that `read` has made canonical.
+    pub(super) fn canonical(input: &Value) -> Result<Self, String> {
+        serde_json::from_value(input.clone()).map_err(|error| error.to_string())
+    }
+
     /// The task in a few words.
     pub(super) fn title(&self) -> String {
         let text = self.description.as_deref().unwrap_or(&self.prompt);

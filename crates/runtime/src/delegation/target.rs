@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use rooftree_protocol::{AgentDefinition, CallId, RunId, Session, SessionId};
+use rooftree_protocol::{AgentDefinition, CallId, ModelChoice, RunId, Session, SessionId};
 use rooftree_store::{Error as StoreError, NewSessionRow, SessionFilter};
 
 use super::{
@@ -31,6 +31,14 @@ impl Target {
     pub(super) fn working_in(mut self, directory: Option<PathBuf>) -> Self {
         if let (Self::New(row) | Self::Fork { row, .. }, Some(directory)) = (&mut self, directory) {
             row.cwd = directory;
+        }
+        self
+    }
+
+    /// The same with the model it is given, which it keeps when it is asked again; one that is there keeps its own.
+    pub(super) fn thinking_with(mut self, model: Option<ModelChoice>) -> Self {
+        if let Self::New(row) | Self::Fork { row, .. } = &mut self {
+            row.model = model.map(|model| model.to_string());
         }
         self
     }

@@ -9,6 +9,8 @@ mod crash;
 mod foreground;
 mod forks;
 mod messages;
+mod models;
+mod order;
 mod rights;
 mod workspaces;
 
