@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{finding::Finding, generate, repository::Repository};
+use crate::{audit, finding::Finding, generate, mutants, repository::Repository};
 
 type Check = fn(&Repository) -> Result<Vec<Finding>>;
 
@@ -30,6 +30,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("one loop", the_loop::check),
     ("what `cargo run` runs", front_door::check),
     ("generated files", generate::check),
+    ("findings of the audit", audit::check),
+    ("mutants", mutants::check),
 ];
 
 /// Runs every check, prints what each found, and says whether all is well.

@@ -94,6 +94,7 @@ impl Roof {
             hooks: rooftree_runtime::Hooks::default(),
             servers: Arc::default(),
             secrets: Arc::default(),
+            mark: rooftree_runtime::Mark::derived(b"bench"),
             calls: None,
         })
     }

@@ -16,6 +16,7 @@ use rooftree_providers::{
     catalog::Opener,
     external_agent::{self, Callbacks, Door},
 };
+use rooftree_runtime::{Clock, Mark, SystemClock};
 use rooftree_server as server;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -100,6 +101,13 @@ pub fn secret(environment: &Environment) -> Result<String, Problem> {
             .cause(error.to_string())
             .fix("make it a file that you can read, or remove it")
     })?
+}
+
+/// What messages of the runtime are marked with: it follows from the same secret. Where that cannot be kept,
+/// a process has a mark of its own.
+pub fn mark(environment: &Environment) -> Mark {
+    secret(environment)
+        .map_or_else(|_| Mark::random(SystemClock.entropy()), |secret| Mark::derived(secret.as_bytes()))
 }
 
 fn kept(path: &Path) -> std::io::Result<Result<String, Problem>> {

@@ -19,6 +19,7 @@ pub mod media;
 pub mod message;
 pub mod model_choice;
 pub mod network;
+pub mod reserved_tags;
 pub mod run;
 pub mod scope;
 pub mod session;
@@ -30,7 +31,7 @@ pub mod usage;
 
 pub use call::ToolCall;
 pub use command::{Address, Answer, Command, Delivery, PermissionDecision, PermissionScope};
-pub use confinement::{Confinement, SandboxMode};
+pub use confinement::{Confinement, Reading, SandboxMode};
 pub use definition::{
     AgentDefinition, Dialect, Example, Isolation, Level, McpServer, Memory, Source, UseAs, Verifier,
 };
@@ -45,6 +46,7 @@ pub use media::media_type;
 pub use message::{Lane, Message, Origin, Part};
 pub use model_choice::{Effort, ModelChoice};
 pub use network::Network;
+pub use reserved_tags::ReservedTag;
 pub use scope::{PermissionMode, Scope};
 pub use session::{ForkPoint, ParentCall, Session};
 pub use skill::SkillNote;

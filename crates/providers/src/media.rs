@@ -1,7 +1,7 @@
 //! Shows the parts of a message to a model: text as it is, images and documents as base64, the rest in words.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use rooftree_protocol::Part;
+use rooftree_protocol::{Part, ReservedTag, reserved_tags::neutralise};
 
 use crate::Media;
 
@@ -67,7 +67,7 @@ pub(crate) fn show<'a>(part: &'a Part, media: &Media, takes: &Takes) -> Shown<'a
                 return Shown::Words(format!(
                     "<file name=\"{}\">\n{}\n</file>",
                     name.replace('"', "'"),
-                    quoted(text)
+                    neutralise(text, &[ReservedTag::closing("file"), ReservedTag::SYSTEM_MESSAGE])
                 ));
             }
             let why = match content {
@@ -87,21 +87,6 @@ pub(crate) fn show<'a>(part: &'a Part, media: &Media, takes: &Takes) -> Shown<'a
 fn text_of(content: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(content.get(..TEXT_BYTES.min(content.len()))?).ok()?;
     (content.len() <= TEXT_BYTES && !text.contains('\0')).then(|| text.trim_end_matches('\n'))
-}
-
-/// A file's words, so that they can neither end the quotation nor speak as the system does.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len());
-    for (at, letter) in text.char_indices() {
-        let name = text.get(at + 1..).unwrap_or_default();
-        let name = name.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
-        let is_tag = |tag: &str| name.get(..tag.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(tag));
-        match letter {
-            '<' if is_tag("file") || is_tag("system_message") => quoted.push_str("&lt;"),
-            other => quoted.push(other),
-        }
-    }
-    quoted
 }
 
 /// What of a conversation a model does not get, each thing once, in words for people.

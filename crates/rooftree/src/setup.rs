@@ -185,6 +185,7 @@ impl Setup {
             hooks,
             servers: Arc::new(servers),
             secrets,
+            mark: rooftree_runtime::Mark::random(self.clock.entropy()),
             calls,
         };
         let roof = Roof::raise(options, self.listeners, line, place);

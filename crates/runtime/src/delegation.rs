@@ -7,11 +7,12 @@
 mod answer;
 mod bounds;
 mod cache;
-mod dialect;
+pub(crate) mod dialect;
 mod inherit;
 mod isolation;
 pub(crate) mod order;
 mod request;
+mod response;
 mod rights;
 mod target;
 pub mod tools;
@@ -51,15 +52,19 @@ struct Asked {
     is_repeated: bool,
     /// US dollars set aside for it.
     share: Option<f64>,
+    /// What people call the session.
+    session_name: Option<String>,
+    /// Whether the session had something else to do when it was asked.
+    is_queued: bool,
 }
 
 /// Asks, and waits for the answer unless it is to come later.
 async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -> ToolOutput {
-    let agent = request.agent.clone();
+    let (agent, request) = (request.agent.clone(), with_defaults(&caller, request).await);
     match ask(&caller, &request, &context).await {
         Err(failure) => failure.output(&agent),
         Ok(Reached::Known(note, end)) => answer::again(note, &end),
-        Ok(Reached::Asked(asked, _, _)) if request.background => answer::started(&request, &asked),
+        Ok(Reached::Asked(asked, _, _)) if request.is_background() => answer::started(&request, &asked),
         Ok(Reached::Asked(asked, told, question)) => {
             let late = if request.surface == Surface::Verifier { Late::Stop } else { Late::Detach };
             let waiting = wait::Waiting { asked: &asked, told, late };
@@ -69,7 +74,7 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
                     if let Some(question) = question {
                         question.keep(&caller, &asked, &end);
                     }
-                    answer::ended(&request, &asked, &end)
+                    answer::ended(&caller, &request, &asked, &end).await
                 }
                 Waited::Detached => answer::detached(&request, &asked, patience),
                 Waited::Stopped(end) => answer::stopped(&asked, end.as_deref(), patience),
@@ -77,6 +82,17 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
             }
         }
     }
+}
+
+/// The request, with what the definition says where the call says nothing.
+async fn with_defaults(caller: &Caller, request: Request) -> Request {
+    let is_open =
+        request.background.is_none() && matches!(request.surface, Surface::Task | Surface::InvokeAgent);
+    if !is_open || request.is_fork() {
+        return request;
+    }
+    let found = target::definition(caller, &request).await;
+    Request { background: found.ok().map(|definition| definition.background), ..request }
 }
 
 /// How long an answer is waited for.
@@ -130,6 +146,8 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     let told = Told { end: world.replies.expect(&task), too_late };
     let mut asked = Asked {
         is_repeated: false,
+        session_name: target.name(),
+        is_queued: target.is_busy(world).await,
         share: rights::share(caller),
         task: task.clone(),
         session: target.id().clone(),
@@ -189,8 +207,9 @@ fn message(caller: &Caller, context: &ToolContext, mandate: Mandate, words: Stri
 fn mode(caller: &Caller, request: &Request) -> RunMode {
     match request.strategy {
         _ if request.surface == Surface::Verifier => RunMode::Verifying,
-        _ if request.background => RunMode::Background,
+        // In background too: what the provider has read of the conversation stays good.
         Strategy::Fork => RunMode::Fork,
+        _ if request.is_background() => RunMode::Background,
         _ if caller.delegations > 1 => RunMode::Parallel,
         _ => RunMode::Foreground,
     }
@@ -215,6 +234,12 @@ fn started(caller: &Caller, request: &Request, asked: &Asked, workspace: Option<
 }
 
 impl Asked {
+    /// A task that is known.
+    fn of(task: RunId, session: SessionId, agent: String) -> Self {
+        let (is_new, is_repeated, is_queued) = (false, false, false);
+        Self { task, session, agent, is_new, is_repeated, share: None, session_name: None, is_queued }
+    }
+
     fn note(&self) -> TaskNote {
         TaskNote {
             outside: false,

@@ -82,7 +82,8 @@ impl Kit {
         mandate: Option<&Mandate>,
         place: Option<&Place>,
     ) -> Self {
-        let own = owned(tools, &definition);
+        // A skill the definition does not allow is no way to a tool either.
+        let own = exposure::within(&owned(tools, &definition), &definition);
         let toolset = mandate.map_or_else(|| own.clone(), |mandate| mandated(&own, mandate, &limits));
         // A fork is told of the same tools as the session it branched off: what the provider has
         // read already stays good. Those it may not use are refused when it calls them.

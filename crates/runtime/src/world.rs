@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rooftree_process::sandbox::Backend;
 use rooftree_protocol::{
-    AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, Problem, RunId,
-    SandboxMode, Session, SessionId, Timestamp, definition::Exposure, event, event::RunMode,
+    AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, Problem,
+    Reading, RunId, SandboxMode, Session, SessionId, Timestamp, definition::Exposure, event, event::RunMode,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Definitions, Hooks, Lookout, Secrets, Surroundings,
+    Clock, Definitions, Hooks, Lookout, Mark, Secrets, Surroundings,
     answers::Answers,
     bus::Bus,
     checks::Checker,
@@ -96,6 +96,8 @@ pub struct Options {
     pub hooks: Hooks,
     /// What must never be kept or told.
     pub secrets: Arc<Secrets>,
+    /// What messages of the runtime are marked with, the same in all processes on one store.
+    pub mark: Mark,
     /// Where commands of agents whose tools are skills find their way back; none: tools stay functions.
     pub calls: Option<Place>,
 }
@@ -275,7 +277,10 @@ impl World {
         let general = &self.options.sandbox.confinement;
         let mandated = mandate.and_then(|mandate| mandate.sandbox.as_ref());
         let narrowed = mandated.map_or_else(|| general.clone(), |mandated| general.narrowed(mandated));
-        narrowed.with(definition.sandbox, definition.network.as_ref())
+        let confinement = narrowed.with(definition.sandbox, definition.network.as_ref());
+        // Whoever may use the agent over HTTP sees what it reads.
+        let exposed = if definition.api_exposed { Reading::OnlyHere } else { Reading::AsCommands };
+        Confinement { reading: confinement.reading.max(exposed), ..confinement }
     }
 
     /// The model a session thinks with: what the call says, its definition's, its own, that of

@@ -42,6 +42,8 @@ pub struct SessionPatch {
     pub model: Option<Option<String>>,
     /// Attributes to set; null removes one.
     pub attributes: Map<String, Value>,
+    /// When it changed, if lists should show it as updated then; never moves the time back.
+    pub at: Option<Timestamp>,
 }
 
 /// Which sessions to list.

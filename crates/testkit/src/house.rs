@@ -185,6 +185,7 @@ impl Plan {
             hooks: self.hooks,
             servers: Arc::new(self.servers),
             secrets: Arc::default(),
+            mark: rooftree_runtime::Mark::derived(b"testkit"),
             calls: Some(rooftree_runtime::exposure::Place {
                 directory: directory.path().join("calls"),
                 program: None,

@@ -58,8 +58,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         private: environment.private(),
         workspaces: environment.workspaces(),
         calls: environment.calls(),
+        mark: crate::external_agents::mark(environment),
         servers: Default::default(),
         hooks: Default::default(),
+        widest_mode: None,
         secrets: Arc::new(secrets::known(environment)),
     }
     .start();

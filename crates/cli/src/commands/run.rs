@@ -202,8 +202,10 @@ async fn attempt(
         private: environment.private(),
         workspaces: environment.workspaces(),
         calls: environment.calls(),
+        mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
         hooks: household.hooks,
+        widest_mode: household.widest_mode,
     };
     let runtime = plan.start();
     let policy = if arguments.no_wait { Policy::Leave } else { Policy::Wait(arguments.wait) };

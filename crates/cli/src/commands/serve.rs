@@ -113,8 +113,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         private: environment.private(),
         workspaces: environment.workspaces(),
         calls: environment.calls(),
+        mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
         hooks: household.hooks,
+        widest_mode: household.widest_mode,
     };
     let runtime = plan.start();
     let server = server.with_agents(Agents {

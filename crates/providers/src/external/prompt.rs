@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use rooftree_protocol::{Part, Usage, event::ReplyPart};
+use rooftree_protocol::{Part, ReservedTag, ToolResult, Usage, event::ReplyPart, reserved_tags::neutralise};
 use serde_json::{Value, json};
 
 use crate::{
@@ -111,8 +111,9 @@ fn words_of(messages: &[&ModelMessage], media: &Media) -> String {
             ModelMessage::Assistant { .. } => "assistant",
             ModelMessage::Results(_) => "results",
         };
-        // Words from outside must not be able to end the quotation.
-        let words = message_words(message, media).replace("</conversation", "&lt;/conversation");
+        // Text of the conversation must not be able to end the quotation, nor a result pose as the runtime.
+        let words = message_words(message, media);
+        let words = neutralise(&words, &[ReservedTag::closing("conversation")]);
         let _ = writeln!(text, "[{who}]\n{words}\n");
     }
     let new = if new.is_empty() { "Go on." } else { &new };
@@ -125,7 +126,12 @@ fn message_words(message: &ModelMessage, media: &Media) -> String {
         ModelMessage::User(parts) => parts.iter().map(|part| part_words(part, media)).collect(),
         ModelMessage::Assistant { parts, .. } => parts.iter().filter_map(reply_words).collect(),
         ModelMessage::Results(results) => {
-            results.iter().map(|result| format!("{:?}: {}", result.outcome, result.text())).collect()
+            let words = |result: &ToolResult| {
+                let text = result.text();
+                let text = neutralise(&text, &[ReservedTag::SYSTEM_MESSAGE]);
+                format!("{:?}: {text}", result.outcome)
+            };
+            results.iter().map(words).collect()
         }
     };
     lines.join("\n")

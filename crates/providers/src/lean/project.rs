@@ -5,7 +5,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use rooftree_protocol::{Outcome, Part, ToolCall, ToolResult, event::ReplyPart};
+use rooftree_protocol::{
+    Outcome, Part, ReservedTag, ToolCall, ToolResult, event::ReplyPart, reserved_tags::neutralise,
+};
 use serde_json::json;
 
 use super::tools;
@@ -128,8 +130,9 @@ fn given(result: &ToolResult, names: &HashMap<&str, &str>, chars: usize) -> Vec<
         Outcome::Unknown => " interrupted",
     };
     let text = result.text();
-    // Words from outside must not be able to end the quotation.
-    let text = cut(&text, chars).replace("</result", "&lt;/result");
+    // A result is part of a user message here: it must neither end its element nor pose as the runtime.
+    let text = cut(&text, chars);
+    let text = neutralise(&text, &[ReservedTag::closing("result"), ReservedTag::SYSTEM_MESSAGE]);
     let text = if text.trim().is_empty() { "(nothing)" } else { text.trim_end() };
     let first = Part::text(format!("<result of=\"{tool}\"{state}>\n{text}\n</result>"));
     let rest = result.content.iter().filter(|part| !matches!(part, Part::Text { .. })).cloned();

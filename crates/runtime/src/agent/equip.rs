@@ -32,7 +32,7 @@ impl Agent {
             remarks: Vec::new(),
             remarked: Vec::new(),
             window: Window::new(window),
-            history: History::default(),
+            history: History::marked(world.options.mark.clone()),
             views: FileViews::default(),
             media: Media::default(),
             dropped: Vec::new(),

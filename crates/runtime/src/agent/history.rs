@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use rooftree_protocol::{
     BlobId, CallId, Event, EventBody, Lane, MessageId, Part, PermissionMode, Repeat, RunId, Todo, ToolCall,
-    ToolResult,
+    ToolKind, ToolResult,
     event::{ClearReason, StopReason, TaskNote, WaitReason},
 };
 use rooftree_providers::ModelMessage;
@@ -21,10 +21,13 @@ use rooftree_providers::ModelMessage;
 pub(crate) use self::shaped::INTERRUPTED;
 use self::shaped::{go_on, images_in, results_of, trimmed};
 use super::run_view::RunView;
+use crate::Mark;
 
 /// What a session's events amount to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
+    /// What messages of the runtime are marked with.
+    mark: Mark,
     /// Shared with the request that is under way, so that a turn costs the same however long
     /// the conversation is. Requests are gone before something is added; if one is not, it
     /// keeps what it had.
@@ -94,6 +97,8 @@ pub struct OpenCall {
     pub call: ToolCall,
     /// What may be done again, if it was started.
     pub intent: Option<Repeat>,
+    /// What kind of tool it is for, if it was started.
+    pub kind: Option<ToolKind>,
     /// What became of it.
     pub result: Option<ToolResult>,
     /// The call it is made from inside of.
@@ -101,6 +106,11 @@ pub struct OpenCall {
 }
 
 impl History {
+    /// A history whose messages of the runtime carry this mark.
+    pub fn marked(mark: Mark) -> Self {
+        Self { mark, ..Self::default() }
+    }
+
     /// Takes one event in.
     pub fn apply(&mut self, event: &Event) {
         match &event.body {

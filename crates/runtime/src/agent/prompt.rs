@@ -46,6 +46,7 @@ pub(crate) fn system(
             surroundings: &from.surroundings,
             memory: from.memory.clone(),
             cwd: &from.cwd,
+            mark: &options.mark,
         };
         let text = sections.text();
         let estimate = estimated(&text, &kit.specs);

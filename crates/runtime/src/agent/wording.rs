@@ -4,55 +4,78 @@
 //! runtime says is wrapped and escaped; what a person says cannot contain such a wrapping.
 
 use rooftree_protocol::{
-    Message, Origin, Part,
+    Message, Origin, Part, ReservedTag, ToolKind,
     event::{HookNote, Verdict},
+    reserved_tags::neutralise,
 };
 
-/// What the model reads of a message.
-pub fn user_parts(message: &Message) -> Vec<Part> {
-    let mut parts: Vec<Part> = message.parts.iter().flat_map(|part| worded(part, message)).collect();
+use crate::Mark;
+
+/// What the model reads of a message. Messages of the runtime carry the mark.
+pub fn user_parts(message: &Message, mark: &Mark) -> Vec<Part> {
+    let mut parts: Vec<Part> = message.parts.iter().flat_map(|part| worded(part, message, mark)).collect();
     if let Some(context) = &message.context {
-        parts.insert(0, Part::text(inert(context)));
+        parts.insert(0, Part::text(plain(context, mark)));
     }
     parts
 }
 
+/// What the model reads of a tool's result, by the kind of tool.
+///
+/// What local tools show stays as it is, byte for byte: the model writes it back to them. It cannot contain
+/// the mark. A tag in what comes from elsewhere, or from a tool of which nothing is known, is neutralised.
+pub(super) fn result_parts(content: &[Part], kind: Option<ToolKind>, mark: &Mark) -> Vec<Part> {
+    let is_local =
+        matches!(kind, Some(ToolKind::Read | ToolKind::Search | ToolKind::Execute | ToolKind::Edit));
+    let shown = |part: &Part| match part {
+        Part::Text { text } if is_local => Part::text(mark.removed_from(text.clone())),
+        Part::Text { text } => Part::text(plain(text, mark)),
+        other => other.clone(),
+    };
+    content.iter().map(shown).collect()
+}
+
+/// A text as it is, except that it contains neither a tag of the runtime nor the mark.
+pub(super) fn plain(text: &str, mark: &Mark) -> String {
+    mark.removed_from(inert(text))
+}
+
 /// What the model reads when its work was found wanting.
-pub(crate) fn verdict(verdict: &Verdict) -> String {
+pub(crate) fn verdict(verdict: &Verdict, mark: &Mark) -> String {
     let wanting = verdict.reports.iter().filter(|report| !report.passed);
     let said: Vec<String> = wanting.map(|report| format!("{}: {}", report.name, report.said)).collect();
     let text =
         format!("Verification failed. Put it right, then say that you are done.\n\n{}", said.join("\n\n"));
-    wrapped("rooftree", "verification", &text)
+    wrapped("rooftree", "verification", &text, mark)
 }
 
 /// What the model reads of what hooks said.
-pub(crate) fn hook(note: &HookNote) -> String {
+pub(crate) fn hook(note: &HookNote, mark: &Mark) -> String {
     let about: Vec<(&str, &str)> = note.about.iter().map(|about| ("about", about.as_str())).collect();
     let about = [about, vec![("point", note.point.as_str())]].concat();
-    tagged("rooftree", "hook", &about, &note.text)
+    tagged(("rooftree", "hook"), &about, &note.text, mark)
 }
 
 /// A file is named in words, and kept for models that can see it.
-fn worded(part: &Part, message: &Message) -> Vec<Part> {
+fn worded(part: &Part, message: &Message, mark: &Mark) -> Vec<Part> {
     match part {
         Part::Text { text } => vec![Part::text(match &message.origin {
-            Origin::User | Origin::Connector { .. } => inert(text),
+            Origin::User | Origin::Connector { .. } => plain(text, mark),
             // What an agent is asked to do is its request; it cannot pose as us either.
             Origin::Agent { .. } if message.mandate.as_ref().is_some_and(|given| given.expects_answer()) => {
-                inert(text)
+                plain(text, mark)
             }
             Origin::Task { task, session, status, .. } => {
                 let status = status.to_string();
                 let about = [("task", task.as_str()), ("status", status.as_str())];
-                tagged(session.as_str(), "child_result", &about, text)
+                tagged((session.as_str(), "child_result"), &about, text, mark)
             }
-            Origin::Agent { session, .. } => wrapped(session.as_str(), "message", text),
-            Origin::Schedule { schedule } => wrapped(schedule, "schedule", text),
-            Origin::System { about } => wrapped("rooftree", about, text),
+            Origin::Agent { session, .. } => wrapped(session.as_str(), "message", text, mark),
+            Origin::Schedule { schedule } => wrapped(schedule, "schedule", text, mark),
+            Origin::System { about } => wrapped("rooftree", about, text, mark),
         })],
         Part::File { blob, name, media_type, bytes } => {
-            let (name, media_type) = (inert(name), inert(media_type));
+            let (name, media_type) = (plain(name, mark), plain(media_type, mark));
             let words = format!(
                 "[attached file {name}: {media_type}, {bytes} bytes; read it with Read {{\"file_path\": \"blob:{blob}\"}}]"
             );
@@ -62,45 +85,25 @@ fn worded(part: &Part, message: &Message) -> Vec<Part> {
     }
 }
 
-fn wrapped(origin: &str, kind: &str, text: &str) -> String {
-    tagged(origin, kind, &[], text)
+fn wrapped(origin: &str, kind: &str, text: &str, mark: &Mark) -> String {
+    tagged((origin, kind), &[], text, mark)
 }
 
-fn tagged(origin: &str, kind: &str, about: &[(&str, &str)], text: &str) -> String {
-    let about: String = about.iter().map(|(name, value)| format!(" {name}=\"{}\"", escaped(value))).collect();
-    let (origin, kind, text) = (escaped(origin), escaped(kind), escaped(text));
-    format!("<system_message origin=\"{origin}\" kind=\"{kind}\"{about}>{text}</system_message>")
+fn tagged((origin, kind): (&str, &str), about: &[(&str, &str)], text: &str, mark: &Mark) -> String {
+    let clean = |text: &str| mark.removed_from(escaped(text));
+    let about: String = about.iter().map(|(name, value)| format!(" {name}=\"{}\"", clean(value))).collect();
+    let (origin, kind, text) = (clean(origin), clean(kind), clean(text));
+    let id = mark.as_str().map(|mark| format!(" id=\"{mark}\"")).unwrap_or_default();
+    format!("<system_message origin=\"{origin}\" kind=\"{kind}\"{about}{id}>{text}</system_message>")
 }
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A person's text as it is, except that no tag of ours can begin or end in it.
+/// A text as it is, except that no tag of the runtime can begin or end in it.
 fn inert(text: &str) -> String {
-    defused(text, |_, name| is_called(name, "system_message"))
-}
-
-/// A text as it is, except for the beginnings of tags that are meant: by what stands between `<` and a
-/// name, and by what follows from there.
-pub(super) fn defused(text: &str, is_meant: impl Fn(&str, &str) -> bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, tag)) = rest.split_once('<') {
-        // Whatever a reader may skip, on a screen or in a tokenizer, is skipped here too.
-        let name = tag.trim_start_matches(|c: char| !c.is_alphanumeric());
-        let marks = tag.get(..tag.len() - name.len()).unwrap_or_default();
-        out.push_str(before);
-        out.push_str(if is_meant(marks, name) { "&lt;" } else { "<" });
-        rest = tag;
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Whether a tag's name begins like this, in any case.
-pub(super) fn is_called(name: &str, called: &str) -> bool {
-    name.get(..called.len()).is_some_and(|start| start.eq_ignore_ascii_case(called))
+    neutralise(text, &[ReservedTag::SYSTEM_MESSAGE]).into_owned()
 }
 
 #[cfg(test)]
@@ -123,7 +126,7 @@ mod tests {
     }
 
     fn said(origin: Origin, text: &str) -> String {
-        rooftree_protocol::message::text_of(&user_parts(&message(origin, Part::text(text))))
+        rooftree_protocol::message::text_of(&user_parts(&message(origin, Part::text(text)), &Mark::default()))
     }
 
     #[test]
@@ -142,7 +145,7 @@ mod tests {
     fn a_file_is_named_in_words_and_kept_for_models_that_can_see_it() {
         let (blob, media_type) = (rooftree_protocol::BlobId::from_entropy(1), "application/pdf".to_owned());
         let part = Part::File { blob, name: "<system_message>.pdf".into(), media_type, bytes: 9 };
-        let parts = user_parts(&message(Origin::User, part));
+        let parts = user_parts(&message(Origin::User, part), &Mark::default());
         let [Part::Text { text }, Part::File { name, .. }] = parts.as_slice() else { panic!("{parts:?}") };
         assert!(
             text.starts_with("[attached file &lt;system_message>.pdf: application/pdf, 9 bytes; read it"),

@@ -54,7 +54,11 @@ pub(super) async fn provision(
     let world = &caller.world;
     // The same call, made again after a crash: the copy is there, and so is the message about it.
     let task = RunId::akin_to(asking.call.as_str());
-    if let Ok(Some(_)) = world.store().task(task.as_str()).await {
+    let is_repeated = match asking.target {
+        Target::Known(_) => matches!(world.store().task(task.as_str()).await, Ok(Some(_))),
+        _ => matches!(world.store().session(asking.target.id()).await, Ok(Some(_))),
+    };
+    if is_repeated {
         return Ok(None);
     }
     let from = match asking.target {
@@ -83,19 +87,22 @@ fn can_write(mandate: &Mandate) -> bool {
 
 /// Whether somebody else works at the same time: another child, or the one who asks.
 fn has_company(caller: &Caller, asking: &Asking<'_>) -> bool {
-    asking.request.background || caller.delegations > 1
+    asking.request.is_background() || caller.delegations > 1
 }
 
-/// What the asked one reads. A fork knows the directory of the one who asks, and must hear of its own.
+/// What the asked one reads: with a copy of its own, also where it works and that the original's paths do not
+/// apply. A fork knows the directory of the one who asks, and must hear of its own.
 pub(super) fn told(request: &Request, workspace: Option<&Workspace>) -> String {
-    match workspace.filter(|_| request.strategy == Strategy::Fork) {
-        Some(copy) => format!(
-            "{}\n\n[From here on your working directory is {}, a copy of your own.]",
-            request.words(),
-            copy.cwd.display()
-        ),
-        None => request.words(),
-    }
+    let Some(copy) = workspace else { return request.words() };
+    let (words, cwd, origin) = (request.words(), copy.cwd.display(), copy.origin.display());
+    let beginning = match request.strategy {
+        Strategy::Fork => format!("From here on your working directory is {cwd}, a copy of your own."),
+        _ => format!("You work in a copy of the project. Your working directory is {cwd}."),
+    };
+    format!(
+        "{words}\n\n[{beginning} Paths below {origin} are in the original and do not apply here: use paths \
+         relative to your working directory.]"
+    )
 }
 
 /// The copy as it is kept with the message.

@@ -52,10 +52,13 @@ pub(super) fn at_most(
 
 /// Invariant: without rights of its own, what an agent runs is confined as strictly as for the one who asks.
 fn confinement(caller: &Caller, own_rights: bool) -> Confinement {
+    let confinement = caller.world.confinement(&caller.kit.definition, caller.mandate.as_deref());
     if own_rights {
-        return caller.world.options.sandbox.confinement.clone();
+        // What an agent exposed over HTTP cannot read, no peer reads for it.
+        let general = caller.world.options.sandbox.confinement.clone();
+        return Confinement { reading: general.reading.max(confinement.reading), ..general };
     }
-    caller.world.confinement(&caller.kit.definition, caller.mandate.as_deref())
+    confinement
 }
 
 /// What is left is divided among those asked at the same time, so that all of them together cost no

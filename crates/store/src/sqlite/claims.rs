@@ -30,8 +30,8 @@ struct Held {
 pub(crate) fn claim(connection: &Connection, id: &SessionId, wish: &Wish<'_>) -> Result<ClaimOutcome, Error> {
     let held = held(connection, id)?;
     if let Some(owner) = held.owner
-        && held.lease > wish.now
         && !owner.is_dead_for(wish.owner)
+        && (held.lease > wish.now || owner.is_running_for(wish.owner))
         && !failpoint::is_without("fence")
     {
         return Ok(ClaimOutcome::Held(owner));

@@ -92,12 +92,14 @@ pub(crate) fn update(
         session.model.clone_from(model);
     }
     merge(&mut session.attributes, &patch.attributes);
+    session.updated_at = session.updated_at.max(patch.at.unwrap_or(session.updated_at));
     if session.deleted_at.is_none() {
         refuse_taken_name(connection, session.name.as_deref(), Some(id))?;
     }
     connection
         .prepare_cached(
-            "UPDATE session SET name = ?2, name_key = ?3, deleted_at = ?4, pinned_at = ?5, model = ?6, attributes = ?7
+            "UPDATE session SET name = ?2, name_key = ?3, deleted_at = ?4, pinned_at = ?5, model = ?6, attributes = ?7,
+                 updated_at = ?8
              WHERE id = ?1",
         )?
         .execute(params![
@@ -108,6 +110,7 @@ pub(crate) fn update(
             session.pinned_at.map(|at| at.0),
             session.model,
             serde_json::to_string(&session.attributes)?,
+            session.updated_at.0,
         ])?;
     Ok(session)
 }

@@ -5,6 +5,7 @@
 mod conformance;
 mod corruption;
 mod full_disk;
+mod loss;
 mod processes;
 mod reopen;
 mod scene;

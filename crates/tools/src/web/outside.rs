@@ -3,10 +3,7 @@
 //! Invariant: what stands between the marks cannot end them, because the mark is the call's id,
 //! which no server knows; and it holds no tag of the runtime and no letters that nobody sees.
 
-use rooftree_protocol::CallId;
-
-/// The tag that only the runtime may use.
-const TAG: &str = "system_message";
+use rooftree_protocol::{CallId, ReservedTag, reserved_tags::neutralise};
 
 /// A text from outside with what is known about it above.
 pub(crate) fn marked(call: &CallId, about: &str, text: &str) -> String {
@@ -26,18 +23,7 @@ pub(crate) fn line(text: &str) -> String {
 /// Text as a reader sees it.
 fn visible(text: &str) -> String {
     let seen: String = text.chars().filter(|letter| !is_hidden(*letter)).collect();
-    let mut out = String::with_capacity(seen.len());
-    let mut rest = seen.as_str();
-    while let Some((before, after)) = rest.split_once('<') {
-        out.push_str(before);
-        // Whatever a reader may skip between the bracket and the name is skipped here too.
-        let name = after.trim_start_matches(|letter: char| !letter.is_alphanumeric());
-        let is_ours = name.get(..TAG.len()).is_some_and(|start| start.eq_ignore_ascii_case(TAG));
-        out.push_str(if is_ours { "&lt;" } else { "<" });
-        rest = after;
-    }
-    out.push_str(rest);
-    out
+    neutralise(&seen, &[ReservedTag::SYSTEM_MESSAGE]).into_owned()
 }
 
 /// Letters that change what a model reads and not what a person sees.

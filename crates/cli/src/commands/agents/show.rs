@@ -80,6 +80,8 @@ fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) 
         surroundings: &surroundings,
         memory,
         cwd: &environment.cwd,
+        // The real id is a secret of the installation; this one stands for it.
+        mark: &rooftree_runtime::Mark::derived(b"shown"),
     };
     sections.text().to_string()
 }

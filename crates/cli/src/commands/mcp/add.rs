@@ -13,6 +13,7 @@ use crate::{
     exit::Exit,
     household, output,
     servers::user_file,
+    trust,
     wording::place,
 };
 
@@ -61,12 +62,15 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
         Some(root) => root.join(".mcp.json"),
         None => user_file(environment),
     };
-    let is_new = written::change(&path, |servers| {
-        let is_new = arguments.force || !servers.contains_key(name);
-        if is_new {
-            servers.insert(name.clone(), server);
-        }
-        is_new
+    let is_new = trust::with_own_file(environment, &household::places(environment), || {
+        let is_new = written::change(&path, |servers| {
+            let is_new = arguments.force || !servers.contains_key(name);
+            if is_new {
+                servers.insert(name.clone(), server);
+            }
+            is_new
+        })?;
+        Ok((is_new, path.clone()))
     })?;
     if !is_new {
         return Err(

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use rooftree_protocol::{Limits, Part, Problem, media_type};
+use rooftree_protocol::{Limits, Part, Problem, ReservedTag, media_type, reserved_tags::neutralise};
 use rooftree_store::Store;
 
 use super::usage;
@@ -53,7 +53,7 @@ impl Attachment {
             let name = self.name.replace('"', "'");
             return Ok(Part::text(format!(
                 "<file name=\"{name}\">\n{}\n</file>",
-                text.trim_end_matches('\n')
+                neutralise(text.trim_end_matches('\n'), &[ReservedTag::closing("file")])
             )));
         }
         let (media_type, bytes) = (media_type(&self.bytes), self.bytes.len() as u64);

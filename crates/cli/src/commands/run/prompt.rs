@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use rooftree_protocol::{Limits, Part, Problem};
+use rooftree_protocol::{Limits, Part, Problem, ReservedTag, reserved_tags::neutralise};
 use rooftree_store::Store;
 
 use super::{Arguments, InputFormat, attachment::Attachment, usage};
@@ -81,7 +81,11 @@ pub fn gather(
     let text = match (prompt.is_empty(), below.trim().is_empty()) {
         (_, true) => prompt,
         (true, false) => below.trim_end().to_owned(),
-        (false, false) => format!("{prompt}\n\n<stdin>\n{}\n</stdin>", below.trim_end()),
+        (false, false) => {
+            // What is piped in must not be able to end its element and go on as the person's own words.
+            let below = neutralise(below.trim_end(), &[ReservedTag::closing("stdin")]);
+            format!("{prompt}\n\n<stdin>\n{below}\n</stdin>")
+        }
     };
     if !text.is_empty() || !attachments.is_empty() {
         return Ok(Said::Message(Message { text, attachments }));

@@ -9,13 +9,14 @@ use rooftree_protocol::{
 use rooftree_providers::ModelMessage;
 
 use super::{History, INTERRUPTED, trimmed};
+use crate::agent::wording;
 
 impl History {
     pub(super) fn clear(&mut self) {
         let (run, taken, reply_at) = (self.run.take(), self.taken, self.reply_at);
         let (tasks, told) = (std::mem::take(&mut self.tasks), std::mem::take(&mut self.told));
-        let (heard, mode) = (std::mem::take(&mut self.heard), self.mode);
-        *self = Self { run, taken, reply_at, tasks, told, heard, mode, ..Self::default() };
+        let (heard, mode, mark) = (std::mem::take(&mut self.heard), self.mode, self.mark.clone());
+        *self = Self { run, taken, reply_at, tasks, told, heard, mode, mark, ..Self::default() };
     }
 
     /// Forgets everything but the last request.
@@ -39,7 +40,7 @@ impl History {
         (self.estimate, self.images) = (0, Vec::new());
         match &compaction.how {
             Shrinking::Summary { summary } => {
-                self.push(ModelMessage::User(vec![Part::text(summary.as_str())]))
+                self.push(ModelMessage::User(vec![Part::text(wording::plain(summary, &self.mark))]))
             }
             Shrinking::Trimmed { chars } => {
                 older.iter().for_each(|message| self.push(trimmed(message, *chars)))

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Answer, CallId, EventBody, Lane, Message, Origin, Part, RunId, Timestamp, ToolCall, ToolKind, ToolResult,
-    Usage,
+    Answer, CallId, EventBody, Lane, Message, Origin, Part, RunId, Timestamp, ToolCall, ToolResult, Usage,
     event::{HookNote, PolicyNote, ReplyRecord, TaskNote, ToolRecord, Verdict},
 };
 use rooftree_providers::ModelMessage;
+use rooftree_tools::returns_outside_text;
 
 use super::{History, INTERRUPTED, OpenCall, go_on, images_in, results_of};
 use crate::agent::{run_view::Asked, window, wording};
@@ -44,7 +44,7 @@ impl History {
         if let Origin::Task { task, usage, .. } = &message.origin {
             self.hear_of_end(task, Some(*usage));
         }
-        let worded = Arc::new(ModelMessage::User(wording::user_parts(message)));
+        let worded = Arc::new(ModelMessage::User(wording::user_parts(message, &self.mark)));
         if let (Some(run), false) = (&mut self.run, matches!(message.origin, Origin::Task { .. })) {
             run.wishes.push(worded.clone());
         }
@@ -68,7 +68,7 @@ impl History {
             run.note_reply(reply, &calls);
         }
         self.push(ModelMessage::Assistant { model: reply.model.clone(), parts: reply.parts.clone() });
-        let open = |call| OpenCall { call, intent: None, result: None, inside: None };
+        let open = |call| OpenCall { call, intent: None, kind: None, result: None, inside: None };
         self.open = calls.into_iter().map(open).collect();
     }
 
@@ -87,7 +87,7 @@ impl History {
             self.note_task(task);
         }
         if verdict.again {
-            self.push(ModelMessage::User(vec![Part::text(wording::verdict(verdict))]));
+            self.push(ModelMessage::User(vec![Part::text(wording::verdict(verdict, &self.mark))]));
         }
     }
 
@@ -96,15 +96,21 @@ impl History {
         let EventBody::ToolStarted { call, repeat, kind, tool, title, input, inside, .. } = body else {
             return;
         };
-        if *kind == ToolKind::Fetch && self.outside.is_none() {
+        if self.outside.is_none() && returns_outside_text(*kind, tool, input) {
             self.outside = Some(format!("{tool} {title}"));
         }
         if inside.is_some() {
             let call = ToolCall { id: call.clone(), tool: tool.clone(), input: input.clone() };
             let inside = inside.clone();
-            self.inner.push(OpenCall { call, intent: Some(*repeat), result: None, inside });
+            self.inner.push(OpenCall {
+                call,
+                intent: Some(*repeat),
+                kind: Some(*kind),
+                result: None,
+                inside,
+            });
         } else if let Some(open) = self.open.iter_mut().find(|open| open.call.id == *call) {
-            open.intent = Some(*repeat);
+            (open.intent, open.kind) = (Some(*repeat), Some(*kind));
         }
     }
 
@@ -121,7 +127,7 @@ impl History {
         let result = ToolResult {
             call: record.call.clone(),
             outcome: record.outcome,
-            content: record.content.clone(),
+            content: wording::result_parts(&record.content, open.kind, &self.mark),
         };
         open.result = Some(result);
         self.note_result(record);
@@ -191,7 +197,7 @@ impl History {
             }
             _ if note.text.is_empty() => {}
             _ => {
-                self.aside.push(Part::text(wording::hook(note)));
+                self.aside.push(Part::text(wording::hook(note, &self.mark)));
                 if self.open.is_empty() {
                     self.close_open(INTERRUPTED);
                 }

@@ -1,14 +1,10 @@
 //! The work that is checked, for whoever judges it: what was asked, answered, changed and done.
 
-use rooftree_protocol::{message::text_of, tool_call::FileNote};
+use rooftree_protocol::{ReservedTag, message::text_of, reserved_tags::neutralise, tool_call::FileNote};
 use rooftree_providers::ModelMessage;
 use rooftree_tools::output;
 
-use super::super::{
-    Agent,
-    run_view::RunView,
-    wording::{defused, is_called},
-};
+use super::super::{Agent, run_view::RunView};
 
 /// Characters of each part that are read.
 const READ: usize = 20_000;
@@ -43,9 +39,7 @@ fn changed(file: &FileNote) -> String {
 /// A text that cannot close the tag it stands in, nor any of the others.
 fn inside(text: &str) -> String {
     let cut = output::is_long(text, READ).then(|| output::cut(text, READ, None).text);
-    let ends =
-        |marks: &str, name: &str| marks.contains('/') && PARTS.iter().any(|part| is_called(name, part));
-    defused(cut.as_deref().unwrap_or(text), ends)
+    neutralise(cut.as_deref().unwrap_or(text), &PARTS.map(ReservedTag::closing)).into_owned()
 }
 
 #[cfg(test)]

@@ -111,7 +111,8 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     let is_above = caller.chain().iter().any(|above| above.session == target.id);
     // Who is meant without being named is not the agent's choice.
     let is_chosen = !is_above && !text(input, "to").is_empty();
-    if is_chosen && !is_named(&caller.kit.definition.agents, &target.agent) {
+    let is_hidden = caller.world.options.definitions.find(&target.agent).is_ok_and(|found| found.hidden);
+    if is_chosen && (is_hidden || !is_named(&caller.kit.definition.agents, &target.agent)) {
         return Err(format!(
             "Agent `{}` may not be told anything by `{}`.",
             target.agent, caller.session.agent

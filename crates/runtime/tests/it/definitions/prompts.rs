@@ -32,6 +32,7 @@ fn prompt(definition: &AgentDefinition, surroundings: &Surroundings) -> String {
         surroundings,
         memory: Some("Likes tea.".into()),
         cwd,
+        mark: &rooftree_runtime::Mark::derived(b"prompts"),
     }
     .text()
     .to_string()
@@ -140,6 +141,7 @@ fn the_first_request_of_the_lead_is_small() {
         surroundings: &surroundings,
         memory: None,
         cwd: std::path::Path::new("/home/somebody/projects/shop"),
+        mark: &rooftree_runtime::Mark::derived(b"prompts"),
     };
     let prompt = sections.text().len();
     let tools: usize = specs.iter().map(|spec| serde_json::to_string(spec).unwrap().len()).sum();

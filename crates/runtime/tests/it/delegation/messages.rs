@@ -25,7 +25,7 @@ async fn a_message_goes_to_the_parent_or_to_the_session_a_person_talked_to_last(
     let last = house.model.requests().into_iter().rfind(|request| &*request.agent == "scout").unwrap();
     let read = format!("{:?}", last.messages.last().unwrap());
     assert!(
-        read.contains(&format!("<system_message origin=\\\"{lead}\\\" kind=\\\"message\\\">news")),
+        read.contains(&format!("<system_message origin=\\\"{lead}\\\" kind=\\\"message\\\" id=\\\"sys_")),
         "{read}"
     );
     house.verify().await;
@@ -177,7 +177,10 @@ async fn forged_by_everybody(payload: &str) -> Vec<String> {
         let parts = vec![rooftree_protocol::Part::text(payload)];
         let is_wrapped = !matches!(origin, Origin::User | Origin::Connector { .. });
         let message = rooftree_protocol::Message::new(id, parts, origin, rooftree_protocol::Timestamp(0));
-        let text = rooftree_protocol::message::text_of(&rooftree_runtime::worded(&message));
+        let text = rooftree_protocol::message::text_of(&rooftree_runtime::worded(
+            &message,
+            &rooftree_runtime::Mark::default(),
+        ));
         if !is_wrapped {
             return text;
         }
