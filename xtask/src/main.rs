@@ -3,9 +3,12 @@
 //! Everything here runs on a fresh clone with nothing but a Rust toolchain, and
 //! is plain Rust so that it behaves alike on every machine.
 
+mod audit;
 mod bench;
 mod finding;
 mod generate;
+mod kills;
+mod mutants;
 mod repository;
 mod suite;
 mod tidy;
@@ -25,6 +28,10 @@ cargo xtask bench [--quick] [--json FILE] [--only WORDS]
                              measure a release build; WORDS choose a group of rows
 cargo xtask tidy             check the walls: crate edges, module order, names, headers, paths
 cargo xtask generate         write the files that are made from code
+cargo xtask audit-list       list the audit's findings that no test is named after
+cargo xtask mutants [WORDS]  remove one guarantee at a time; each must make a test fail (long, not part of CI)
+cargo xtask kills [COUNT] [--binary PATH]
+                             kill the release binary at random and check what is left (minutes, not part of CI)
 cargo xtask left-out         say what plain `cargo test` does not do";
 
 fn main() -> ExitCode {
@@ -46,6 +53,9 @@ fn run() -> Result<ExitCode> {
         ["test", "--quick"] => suite::run(&repository()?, Extent::Quick),
         ["bench", rest @ ..] => bench::run(&repository()?, rest),
         ["tidy"] => tidy::run(&repository()?),
+        ["audit-list"] => audit::run(&repository()?),
+        ["mutants", words @ ..] => mutants::run(&repository()?, words),
+        ["kills", rest @ ..] => kills::run(&repository()?, rest),
         ["generate"] => generate::run(&repository()?),
         ["left-out"] => {
             println!("{}", suite::left_out_by_cargo_test(&repository()?));

@@ -3,6 +3,7 @@
 //! Each check is one file and one function from the repository to findings. To
 //! add a wall, write its file, plant a violation in its test, and list it here.
 
+mod docs_index;
 mod edges;
 mod front_door;
 mod headers;
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{finding::Finding, generate, repository::Repository};
+use crate::{audit, finding::Finding, generate, mutants, repository::Repository};
 
 type Check = fn(&Repository) -> Result<Vec<Finding>>;
 
@@ -27,9 +28,12 @@ const CHECKS: &[(&str, Check)] = &[
     ("file headers", headers::check),
     ("file names", names::check),
     ("paths in Markdown", markdown::check),
+    ("index of docs", docs_index::check),
     ("one loop", the_loop::check),
     ("what `cargo run` runs", front_door::check),
     ("generated files", generate::check),
+    ("findings of the audit", audit::check),
+    ("mutants", mutants::check),
 ];
 
 /// Runs every check, prints what each found, and says whether all is well.

@@ -99,6 +99,8 @@ pub struct Plan {
     pub servers: Setup,
     /// Who is asked before and after everything.
     pub hooks: Hooks,
+    /// The widest permission mode that may be used.
+    pub widest_mode: Option<PermissionMode>,
     /// What must never be kept, told or passed on.
     pub secrets: Arc<Secrets>,
     /// What messages of the runtime are marked with.
@@ -124,6 +126,7 @@ impl Plan {
             calls,
             servers,
             mut hooks,
+            widest_mode,
             secrets,
             mark,
         } = self;
@@ -133,6 +136,7 @@ impl Plan {
         let processes = Processes::new(|| SystemClock.entropy()).inheriting(inheritance.clone());
         let processes = Arc::new(processes);
         hooks.inheritance = inheritance;
+        let mode = wishes.mode.or(settings.mode).unwrap_or_default();
         Runtime::start(Options {
             store,
             clock: Arc::new(SystemClock),
@@ -142,7 +146,7 @@ impl Plan {
             definitions: scenario::with_agents(definitions),
             surroundings,
             policy: Policy {
-                mode: wishes.mode.or(settings.mode).unwrap_or_default(),
+                mode: widest_mode.map_or(mode, |widest| mode.min(widest)),
                 allow: wishes.allow.into_iter().chain(settings.allow).collect(),
                 ask: settings.ask,
                 deny: wishes.deny.into_iter().chain(settings.deny).collect(),

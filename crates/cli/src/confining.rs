@@ -17,6 +17,7 @@ pub fn confining(
         network: network.or_else(|| settings.network.clone()).unwrap_or_default(),
         writable: settings.writable.clone(),
         readable: settings.readable.clone(),
+        ..Confinement::default()
     };
     let (private, scratch) = (private.directories.into(), private.scratch);
     Confining { confinement, private, scratch, ..Confining::default() }

@@ -32,6 +32,8 @@ impl Exit {
     pub const NOT_FOUND: Self = Self(8);
     /// Busy or locked.
     pub const BUSY: Self = Self(9);
+    /// Completed, but the verifiers found the work bad.
+    pub const NOT_VERIFIED: Self = Self(10);
     /// Stopped by Ctrl-C.
     pub const INTERRUPTED: Self = Self(130);
     /// The terminal went away; what was running can be resumed.
@@ -50,6 +52,7 @@ impl Exit {
             ErrorCode::ProviderUnavailable => Self::UNAVAILABLE,
             ErrorCode::ToolDenied | ErrorCode::InteractionUnavailable => Self::PERMISSION,
             ErrorCode::LimitReached => Self::LIMIT,
+            ErrorCode::NotVerified => Self::NOT_VERIFIED,
             ErrorCode::SessionNotFound
             | ErrorCode::AgentNotFound
             | ErrorCode::TaskNotFound
@@ -74,6 +77,7 @@ impl Exit {
     /// The number for how a run ended.
     pub fn for_run(end: &RunEnd) -> Self {
         match end.status {
+            RunStatus::Completed if end.is_refuted() => Self::NOT_VERIFIED,
             RunStatus::Completed if end.denials.iter().any(is_unanswered) => Self::PERMISSION,
             RunStatus::Completed => Self::DONE,
             RunStatus::Failed => match end.error.as_ref().map(|problem| Self::for_error(problem.code)) {
@@ -82,7 +86,9 @@ impl Exit {
                 Some(exit) => exit,
             },
             RunStatus::Cancelled => Self::INTERRUPTED,
-            RunStatus::MaxTurns | RunStatus::Budget | RunStatus::TimedOut => Self::LIMIT,
+            RunStatus::MaxTurns | RunStatus::Budget | RunStatus::TimedOut | RunStatus::Truncated => {
+                Self::LIMIT
+            }
             RunStatus::Interrupted => Self::FAILED,
         }
     }
@@ -120,11 +126,21 @@ mod tests {
             (RunStatus::MaxTurns, None, 7),
             (RunStatus::Budget, None, 7),
             (RunStatus::TimedOut, None, 7),
+            (RunStatus::Truncated, None, 7),
             (RunStatus::Interrupted, None, 1),
         ];
         for (status, error, code) in table {
             assert_eq!(Exit::for_run(&end(status, error)), Exit(code), "{status:?} {error:?}");
         }
+    }
+
+    #[test]
+    fn r1_d1_completed_work_that_was_not_verified_has_a_number_of_its_own() {
+        let checked = |status, verified| Exit::for_run(&RunEnd { verified, ..RunEnd::new(status) });
+        assert_eq!(checked(RunStatus::Completed, Some(false)), Exit(10));
+        assert_eq!(checked(RunStatus::Completed, Some(true)), Exit::DONE);
+        assert_eq!(checked(RunStatus::MaxTurns, Some(false)), Exit::LIMIT);
+        assert_eq!(checked(RunStatus::Truncated, Some(false)), Exit::LIMIT);
     }
 
     #[test]

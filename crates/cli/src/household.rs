@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use rooftree_protocol::{Level, Limits, Problem};
+use rooftree_protocol::{Level, Limits, PermissionMode, Problem};
 use rooftree_runtime::{
     Clock, Definitions, Hooks, Lookout, SystemClock,
     definitions::{Diagnostic, Document, Knowledge, Library, Places, Recheck, Severity, Syntax, Trust},
@@ -31,6 +31,10 @@ use crate::{
 /// Files that are named when they are not used; more are counted.
 const MOST_NAMED: usize = 20;
 
+/// Said where a folder's guard hooks are switched off because it has changed.
+const GUARDS_OFF: &str = "hooks of this folder that guard tools are off until you trust it again, so nothing goes \
+                          beyond permission mode `ask` meanwhile";
+
 /// Everybody who lives here.
 pub struct Household {
     pub definitions: Definitions,
@@ -39,6 +43,8 @@ pub struct Household {
     pub hooks: Hooks,
     /// What people should know before anything runs.
     pub remarks: Vec<String>,
+    /// The widest permission mode that may be used here: where a guard of the project is switched off, people are asked.
+    pub widest_mode: Option<PermissionMode>,
 }
 
 impl Household {
@@ -64,13 +70,17 @@ impl Household {
             found.without_projects();
         }
         remarks.extend(found.remarks);
+        let widest_mode = guards_are_off(environment, &library.places).then_some(PermissionMode::Ask);
         let definitions = Definitions::reading(library, Arc::new(SystemClock));
         if let Some(typed) = typed {
             refuse_wrong(&definitions.diagnostics(), &typed.path)?;
         }
         remarks.extend(unusable(&definitions));
         remarks.extend(hiding_builtin(&definitions));
-        Ok(Self { definitions, surroundings, hooks: found.hooks, remarks })
+        if widest_mode.is_some() {
+            remarks.push(GUARDS_OFF.to_owned());
+        }
+        Ok(Self { definitions, surroundings, hooks: found.hooks, remarks, widest_mode })
     }
 }
 
@@ -97,6 +107,13 @@ pub fn library(environment: &Environment, settings: &Settings, minds: &Arc<Minds
 pub fn places(environment: &Environment) -> Places {
     let home = variable("HOME").filter(|_| variable("ROOFTREE_HOME").is_none()).map(PathBuf::from);
     Places::around(&environment.cwd, environment.settings.parent().map(Path::to_owned), home)
+}
+
+/// Whether the folder was trusted, has changed, and brings hooks that can refuse a tool call and are not asked now.
+fn guards_are_off(environment: &Environment, places: &Places) -> bool {
+    places.trust == Trust::Missing
+        && matches!(trust::standing(environment, places), Standing::Changed(_))
+        && hooks::of_project(places).iter().any(|hook| hook.point.is_gate())
 }
 
 /// What is not used, and why: all of it is named.

@@ -7,6 +7,7 @@ pub mod layer;
 pub mod layers;
 pub mod leaves;
 mod nearest;
+pub mod other_programs;
 pub mod overlay;
 mod providers;
 mod read;

@@ -70,6 +70,26 @@ pub fn standing(environment: &Environment, places: &Places) -> Standing {
     }
 }
 
+/// Runs `write`, which is a command of the person that writes one file of the project, and trusts that file as it is then.
+/// The rest must have been trusted before, or there was nothing else: what others changed still needs a look.
+pub fn with_own_file<T>(
+    environment: &Environment,
+    places: &Places,
+    write: impl FnOnce() -> Result<(T, PathBuf), Problem>,
+) -> Result<T, Problem> {
+    let is_new = Content::of(places).is_some_and(|content| content.is_empty());
+    let was_trusted = is_new || standing(environment, places) == Standing::Trusted;
+    let (done, path) = write()?;
+    let Some(root) = places.root().filter(|root| path.starts_with(root)) else { return Ok(done) };
+    if was_trusted {
+        let mut content = Content::of(places).unwrap_or_default();
+        let name = content::from(root, &path);
+        content.acting.retain(|known, _| *known == name);
+        give(environment, root, &content)?;
+    }
+    Ok(done)
+}
+
 /// The folders that are trusted.
 pub fn folders(environment: &Environment) -> Vec<PathBuf> {
     Ledger::read(&file(environment)).trusted()

@@ -12,7 +12,7 @@
 
 use std::{
     convert::Infallible,
-    ffi::{CString, c_char, c_int, c_void},
+    ffi::{CString, c_char, c_int, c_uint, c_void},
     io, mem,
     os::fd::{FromRawFd, OwnedFd},
     ptr,
@@ -128,6 +128,7 @@ fn become_program(errand: &Errand<'_>) -> Result<Infallible, Errno> {
     dup2_stdin(&plan.input)?;
     dup2_stdout(&plan.output)?;
     dup2_stderr(&plan.errors)?;
+    close_others();
     for kept in &plan.inherited {
         fcntl(kept, FcntlArg::F_SETFD(FdFlag::empty()))?;
     }
@@ -138,6 +139,13 @@ fn become_program(errand: &Errand<'_>) -> Result<Infallible, Errno> {
     forget_handlers();
     SigSet::empty().thread_set_mask()?;
     Err(execute(errand))
+}
+
+/// Closes what this process itself was started with and left open, when the child becomes its program.
+fn close_others() {
+    let first = libc::STDERR_FILENO + 1;
+    // SAFETY: marks descriptors of the child, which has a table of its own. Kernels before 5.11 refuse it.
+    unsafe { libc::syscall(libc::SYS_close_range, first, c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
 /// Lets every signal do what it does by default, except those this process was told to ignore by

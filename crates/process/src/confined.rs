@@ -14,7 +14,7 @@ use nix::{
 
 use crate::{
     Spawn,
-    sandbox::{self, Backend, Limits, Network, Sandbox},
+    sandbox::{self, Backend, Kind, Limits, Network, Sandbox},
 };
 
 const NO_HELPER: &str = "there is no helper (sandbox::enter_if_asked)";
@@ -43,11 +43,17 @@ pub(crate) fn confined(spawn: &Spawn, sandbox: &Sandbox, backend: Backend) -> io
     let mut inherited = Vec::new();
     let (program, arguments) = match backend {
         Backend::Bubblewrap => {
-            let programs = sandbox::programs(backend, sandbox.network);
+            let scope = scope(sandbox)?;
+            let has_unix = sandbox.network == Network::Off || scope.is_some();
+            let programs = sandbox::programs(Kind { backend, network: sandbox.network, has_unix });
             let programs =
                 programs.ok_or_else(|| missing("there is no system call filter for this machine"))?;
             inherited = programs.iter().map(readable).collect::<io::Result<_>>()?;
             let mut arguments = sandbox::bubblewrap_arguments(sandbox, &spawn.cwd, &inherited);
+            if let Some((words, needed)) = scope {
+                arguments.extend(words);
+                inherited.push(needed);
+            }
             // A network of its own needs nobody to answer for it.
             if let Some(gate) = sandbox.gate.as_ref().filter(|_| sandbox.network == Network::Off) {
                 let helper = sandbox::helper().ok_or_else(|| missing(NO_HELPER))?;
@@ -62,6 +68,13 @@ pub(crate) fn confined(spawn: &Spawn, sandbox: &Sandbox, backend: Backend) -> io
     };
     let temporary = sandbox.temporary.clone().filter(|_| backend == Backend::Landlock);
     Ok(Confined { program, arguments, inherited, limits: bounds(sandbox.limits), temporary })
+}
+
+/// What keeps a program in the machine's network from its abstract sockets; none where that cannot be done,
+/// and then it can make no Unix sockets at all.
+fn scope(sandbox: &Sandbox) -> io::Result<Option<(Vec<OsString>, OwnedFd)>> {
+    let helper = sandbox::helper().filter(|_| sandbox.network == Network::On && sandbox::is_scope_possible());
+    helper.map(|helper| sandbox::scope_entry(&helper)).transpose()
 }
 
 /// Refuses a program that is not there: bubblewrap would only say so in the program's own output.

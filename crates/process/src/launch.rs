@@ -17,7 +17,7 @@ use crate::{
     child::{Child, Leader},
     clone,
     plan::{Outlets, Plan},
-    sandbox::Backend,
+    sandbox::{Backend, Before, GitGuard},
     spawner,
     tree::Tree,
 };
@@ -53,6 +53,7 @@ pub(crate) async fn begin(
     outlets: Outlets,
 ) -> Result<Process, Error> {
     let mark = next_mark();
+    let before = before(spawn).await;
     let (plan, feeding) =
         Plan::new(spawn, backend, &mark, outlets).map_err(|source| failed(spawn, source))?;
     let (leader, watch) = start(plan).await?.map_err(|source| failed(spawn, source))?;
@@ -61,7 +62,14 @@ pub(crate) async fn begin(
     let child = Child::new(leader, watch).map_err(|source| failed(spawn, source))?;
     feed(feeding, &spawn.input).map_err(|source| failed(spawn, source))?;
     let tree = Tree { leader: identity, mark, is_kept: backend == Some(Backend::Bubblewrap) };
-    Ok(Process::new(child, output, tree, spawn.sandbox.clone()))
+    let most = spawn.sandbox.as_ref().and_then(|sandbox| sandbox.limits.processes);
+    Ok(Process::new(child, output, tree).bounded(most, before))
+}
+
+/// What decides what git runs, read before a confined program can change it.
+async fn before(spawn: &Spawn) -> Option<Before> {
+    let sandbox = spawn.sandbox.clone().filter(|sandbox| sandbox.git != GitGuard::default())?;
+    tokio::task::spawn_blocking(move || Before::of(&sandbox)).await.ok().flatten()
 }
 
 pub(crate) fn failed(spawn: &Spawn, source: io::Error) -> Error {

@@ -18,7 +18,7 @@ use std::{
 use crate::{
     Input, Spawn,
     confined::{Bound, Confined, check_program, confined},
-    sandbox::Backend,
+    sandbox::{Backend, guarded},
     tree::MARK,
 };
 
@@ -96,14 +96,24 @@ struct Start {
 }
 
 impl Start {
+    /// With a guard around it where there is a helper: it ends what has left the group, the session and the
+    /// environment behind, also when this process is killed.
     fn bare(spawn: &Spawn, files: Vec<CString>) -> io::Result<Self> {
-        let words = [&spawn.program].into_iter().chain(&spawn.args);
-        Ok(Self { files, arguments: words.map(spelled).collect::<io::Result<_>>()?, ..Self::default() })
+        let words: Vec<OsString> = [&spawn.program].into_iter().chain(&spawn.args).cloned().collect();
+        let (files, words) = match guarded(words.clone()) {
+            None => (files, words),
+            Some((helper, words)) => {
+                check_runnable(&spawn.cwd, &files)?;
+                let first = helper.clone().into_os_string();
+                (vec![spelled(helper)?], [first].into_iter().chain(words).collect())
+            }
+        };
+        let arguments = words.iter().map(spelled).collect::<io::Result<_>>()?;
+        Ok(Self { files, arguments, ..Self::default() })
     }
 
     fn confined(spawn: &Spawn, files: &[CString], confined: Confined) -> io::Result<Self> {
-        let paths: Vec<&OsStr> = files.iter().map(|file| OsStr::from_bytes(file.as_bytes())).collect();
-        check_program(&spawn.cwd, &paths)?;
+        check_runnable(&spawn.cwd, files)?;
         let Confined { program, arguments, inherited, limits, temporary } = confined;
         let words = [program.as_os_str()].into_iter().chain(arguments.iter().map(OsString::as_os_str));
         let arguments = words.map(spelled).collect::<io::Result<_>>()?;
@@ -111,6 +121,11 @@ impl Start {
         let variables = vec![("TMPDIR".into(), temporary)];
         Ok(Self { files: vec![spelled(&program)?], arguments, inherited, limits, variables })
     }
+}
+
+fn check_runnable(cwd: &Path, files: &[CString]) -> io::Result<()> {
+    let paths: Vec<&OsStr> = files.iter().map(|file| OsStr::from_bytes(file.as_bytes())).collect();
+    check_program(cwd, &paths)
 }
 
 /// What the program finds in its environment. In a sandbox only what is listed is inherited, and what people

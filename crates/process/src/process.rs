@@ -2,7 +2,7 @@
 
 mod streamed;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use tokio::{
     io::AsyncReadExt,
@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Ending, Identity, Kept, Sandbox, child::Child, crowd::Crowd, kill, tree::Tree};
+use crate::{Ending, Identity, Kept, child::Child, crowd::Crowd, kill, sandbox::Before, tree::Tree};
 
 pub use streamed::Streamed;
 
@@ -24,7 +24,9 @@ pub struct Process {
     child: Child,
     output: pipe::Receiver,
     tree: Tree,
-    sandbox: Option<Arc<Sandbox>>,
+    /// What decided what git runs, until it has been compared.
+    before: Option<Before>,
+    kept_out: Vec<String>,
     /// Ends all of it if it becomes too many; gone with this.
     _crowd: Option<Crowd>,
     is_ended: bool,
@@ -46,18 +48,20 @@ pub struct Finished {
     pub ending: Ending,
     /// What it wrote.
     pub output: Kept,
+    /// What it left that git would have run outside, and what was done about it, in words for people.
+    pub kept_out: Vec<String>,
 }
 
 impl Process {
-    pub(crate) fn new(
-        child: Child,
-        output: pipe::Receiver,
-        tree: Tree,
-        sandbox: Option<Arc<Sandbox>>,
-    ) -> Self {
-        let most = sandbox.as_ref().and_then(|sandbox| sandbox.limits.processes);
-        let crowd = most.map(|most| Crowd::bounded(tree.clone(), most));
-        Self { child, output, tree, sandbox, _crowd: crowd, is_ended: false }
+    pub(crate) fn new(child: Child, output: pipe::Receiver, tree: Tree) -> Self {
+        Self { child, output, tree, before: None, kept_out: Vec::new(), _crowd: None, is_ended: false }
+    }
+
+    /// Confined: with a limit of processes, and with what is to be compared when it has ended.
+    pub(crate) fn bounded(mut self, most: Option<usize>, before: Option<Before>) -> Self {
+        self._crowd = most.map(|most| Crowd::bounded(self.tree.clone(), most));
+        self.before = before;
+        self
     }
 
     /// What to write down so that a later process can clean up after a crash of this one.
@@ -82,7 +86,7 @@ impl Process {
         let mut buffer = vec![0; 64 * 1024];
         let ending = self.until_end(bounds.time, cancel, &mut buffer, &mut take).await;
         self.end_all(&mut buffer, &mut take).await;
-        Finished { ending, output: kept }
+        Finished { ending, output: kept, kept_out: self.kept_out.drain(..).collect() }
     }
 
     async fn until_end(
@@ -138,14 +142,10 @@ impl Process {
         // The end of the output comes at once, unless something escaped that still holds it open.
         let _ = timeout(LAST_OUTPUT, rest).await;
         self.is_ended = true;
-        self.tidy();
-    }
-
-    /// Removes what must not have come into being.
-    fn tidy(&self) {
-        for path in self.sandbox.iter().flat_map(|sandbox| &sandbox.unwanted) {
-            // Usually there is nothing. A directory of this name means nothing to anybody.
-            let _ = std::fs::remove_file(path);
+        if let Some(before) = self.before.take() {
+            // Goes on even if nobody waits for it any more.
+            let settled = tokio::task::spawn_blocking(move || before.settle()).await;
+            self.kept_out = settled.unwrap_or_default();
         }
     }
 }
@@ -154,7 +154,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         if !self.is_ended {
             kill::kill_tree(&self.tree);
-            self.tidy();
+        }
+        if let Some(before) = self.before.take() {
+            before.settle();
         }
     }
 }

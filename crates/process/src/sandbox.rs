@@ -10,24 +10,33 @@ mod bubblewrap;
 mod entry;
 mod filter;
 mod gate;
+mod git;
 mod ladder;
 mod landlock;
 mod machine;
 mod nested;
 mod order;
+mod private;
 mod repository;
+mod scope;
 
 use std::path::PathBuf;
 
 pub use backend::Backend;
 pub use entry::{enter_if_asked, use_helper};
 pub use gate::{Gate, Gatekeeper, gate};
+pub use git::GitGuard;
+pub use machine::Machine;
 pub use nested::repositories_below;
+pub use private::{home, private_in_homes, private_places};
 
+pub(crate) use backend::Kind;
 pub(crate) use bubblewrap::{arguments as bubblewrap_arguments, bubblewrap};
-pub(crate) use entry::{command as helper_command, program as helper};
+pub(crate) use entry::{command as helper_command, guarded, program as helper};
 pub(crate) use filter::{bytes, programs};
 pub(crate) use gate::passage;
+pub(crate) use git::Before;
+pub(crate) use scope::{entry as scope_entry, is_possible as is_scope_possible};
 
 /// What a confined program may see and touch.
 ///
@@ -38,8 +47,6 @@ pub struct Sandbox {
     pub writable: Vec<PathBuf>,
     /// What it may only read although it lies in something writable.
     pub protected: Vec<PathBuf>,
-    /// What must not come into being: it is removed when the program has ended.
-    pub unwanted: Vec<PathBuf>,
     /// What is not there for it.
     pub hidden: Vec<PathBuf>,
     /// What it may read although it lies in something hidden.
@@ -56,6 +63,8 @@ pub struct Sandbox {
     pub limits: Limits,
     /// The variables it inherits; `*` at the end stands for any ending.
     pub environment: Vec<String>,
+    /// Which repositories must not make git run something when the program has ended.
+    pub git: GitGuard,
     /// How it is to be confined; none: however works best here.
     pub backend: Option<Backend>,
 }

@@ -39,6 +39,11 @@ pub async fn standing() -> Standing {
     Standing { bubblewrap: tried(Backend::Bubblewrap).await, landlock: tried(Backend::Landlock).await }
 }
 
+/// Whether bubblewrap is there and is not known to fail. Tries nothing, so it can be asked anywhere.
+pub fn has_bubblewrap() -> bool {
+    sandbox::bubblewrap().is_some() && BUBBLEWRAP.get().is_none_or(Result::is_ok)
+}
+
 /// The best way that works here; else why none does. Tries no more than it has to.
 pub async fn available() -> Result<Backend, String> {
     let bubblewrap = tried(Backend::Bubblewrap).await;
@@ -49,10 +54,11 @@ pub async fn available() -> Result<Backend, String> {
     standing.best().ok_or_else(|| standing.reasons())
 }
 
+static BUBBLEWRAP: OnceCell<Result<(), String>> = OnceCell::const_new();
+static LANDLOCK: OnceCell<Result<(), String>> = OnceCell::const_new();
+
 /// Whether one way works, remembered for as long as this process lives.
 async fn tried(backend: Backend) -> Result<(), String> {
-    static BUBBLEWRAP: OnceCell<Result<(), String>> = OnceCell::const_new();
-    static LANDLOCK: OnceCell<Result<(), String>> = OnceCell::const_new();
     let cell = match backend {
         Backend::Bubblewrap if sandbox::bubblewrap().is_none() => {
             return Err("it is not installed (bwrap)".into());
@@ -67,6 +73,15 @@ async fn tried(backend: Backend) -> Result<(), String> {
     cell.get_or_init(|| Box::pin(attempt(backend))).await.clone()
 }
 
+/// Programs that do nothing, tried in turn: PATH may lack any of them, which says nothing about the sandbox.
+const TRIALS: [(&str, &[&str]); 5] = [
+    ("/usr/bin/true", &[]),
+    ("/bin/true", &[]),
+    ("bash", &["-c", ":"]),
+    ("sh", &["-c", ":"]),
+    ("/bin/sh", &["-c", ":"]),
+];
+
 /// Really starts something, with everything a real sandbox has.
 async fn attempt(backend: Backend) -> Result<(), String> {
     let sandbox = Sandbox {
@@ -75,7 +90,7 @@ async fn attempt(backend: Backend) -> Result<(), String> {
         environment: vec!["PATH".into()],
         ..Sandbox::default()
     };
-    let trial = Spawn {
+    let mut trial = Spawn {
         program: "true".into(),
         args: Vec::new(),
         cwd: "/".into(),
@@ -84,7 +99,16 @@ async fn attempt(backend: Backend) -> Result<(), String> {
         sandbox: Some(Arc::new(sandbox)),
     };
     let bounds = Bounds { time: Some(Duration::from_secs(20)), output: 2_000 };
-    let process = launch(&trial, Some(backend)).await.map_err(|error| error.to_string())?;
+    let mut started = launch(&trial, Some(backend)).await;
+    for (program, args) in TRIALS {
+        if started.is_ok() {
+            break;
+        }
+        trial.program = program.into();
+        trial.args = args.iter().map(Into::into).collect();
+        started = launch(&trial, Some(backend)).await;
+    }
+    let process = started.map_err(|error| error.to_string())?;
     let finished = process.finish(bounds, &CancellationToken::new(), |_| {}).await;
     let said = finished.output.text();
     match finished.ending {

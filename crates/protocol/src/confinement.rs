@@ -21,6 +21,26 @@ pub struct Confinement {
     /// What they may read although it is usually hidden.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub readable: Vec<PathBuf>,
+    /// What file tools may read without a rule.
+    #[serde(skip_serializing_if = "Reading::is_default")]
+    pub reading: Reading,
+}
+
+/// What file tools of an agent may read without a rule, from the loosest to the strictest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reading {
+    /// What a confined command could read; the rest asks.
+    #[default]
+    AsCommands,
+    /// The working directory and granted roots; the rest is refused.
+    OnlyHere,
+}
+
+impl Reading {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Whether programs are confined, from the loosest to the strictest.
@@ -46,6 +66,7 @@ impl Confinement {
             network: self.network.narrowed(&other.network),
             writable: in_both(&self.writable, &other.writable),
             readable: in_both(&self.readable, &other.readable),
+            reading: self.reading.max(other.reading),
         }
     }
 
@@ -62,6 +83,7 @@ impl Confinement {
             && self.network.is_within(&other.network)
             && self.writable.iter().all(|path| covers(&other.writable, path))
             && self.readable.iter().all(|path| covers(&other.readable, path))
+            && self.reading >= other.reading
     }
 }
 

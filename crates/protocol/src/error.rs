@@ -44,6 +44,8 @@ pub enum ErrorCode {
     ScriptExhausted,
     /// A limit on turns, money or time was reached.
     LimitReached,
+    /// The verifiers found the work bad.
+    NotVerified,
     /// The inbox takes no more messages.
     InboxFull,
     /// Another process is working on this session.
@@ -74,6 +76,7 @@ impl ErrorCode {
             Self::ToolInterrupted => "E0611",
             Self::ToolCancelled => "E0612",
             Self::LimitReached => "E0701",
+            Self::NotVerified => "E0702",
             Self::SessionNotFound => "E0801",
             Self::AgentNotFound => "E0802",
             Self::TaskNotFound => "E0803",

@@ -4,6 +4,7 @@
 //! Ephemeral ones (deltas, progress, queue news) carry no number and are never
 //! stored: whoever misses them misses nothing that cannot be read later.
 
+mod answer_text;
 mod call_records;
 mod hook_records;
 mod run_records;
@@ -19,7 +20,9 @@ use crate::{
 };
 
 pub use crate::run::{RunMode, RunStatus};
+pub use crate::run_bounds::RunBounds;
 pub use crate::skill::SkillNote;
+pub use answer_text::AnswerText;
 pub use call_records::{ReplyPart, ReplyRecord, StopReason, TaskNote, ToolRecord};
 pub use hook_records::HookNote;
 pub use run_records::{
@@ -101,6 +104,10 @@ pub enum EventBody {
         /// What may happen in it without asking, when it begins.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<Box<PolicyNote>>,
+        /// The mode, tools, sandbox and limits it begins with: the most it may ever have, whichever process
+        /// continues it. Absent in runs of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bounds: Option<Box<RunBounds>>,
     },
     /// The run waits for somebody or something.
     #[serde(rename = "run.waiting")]
@@ -112,6 +119,9 @@ pub enum EventBody {
         until: Option<Timestamp>,
         /// In words.
         detail: String,
+        /// The session that was told of it, besides those above: it is told of the answer too.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        told: Option<SessionId>,
     },
     /// The wait is over.
     #[serde(rename = "run.resumed")]

@@ -21,6 +21,7 @@ pub mod model_choice;
 pub mod network;
 pub mod reserved_tags;
 pub mod run;
+pub mod run_bounds;
 pub mod scope;
 pub mod session;
 pub mod skill;
@@ -31,7 +32,7 @@ pub mod usage;
 
 pub use call::ToolCall;
 pub use command::{Address, Answer, Command, Delivery, PermissionDecision, PermissionScope};
-pub use confinement::{Confinement, SandboxMode};
+pub use confinement::{Confinement, Reading, SandboxMode};
 pub use definition::{
     AgentDefinition, Dialect, Example, Isolation, Level, McpServer, Memory, Source, UseAs, Verifier,
 };
@@ -47,6 +48,7 @@ pub use message::{Lane, Message, Origin, Part};
 pub use model_choice::{Effort, ModelChoice};
 pub use network::Network;
 pub use reserved_tags::ReservedTag;
+pub use run_bounds::RunBounds;
 pub use scope::{PermissionMode, Scope};
 pub use session::{ForkPoint, ParentCall, Session};
 pub use skill::SkillNote;

@@ -130,6 +130,9 @@ pub enum Origin {
         agent: String,
         /// How it ended.
         status: RunStatus,
+        /// Whether its work was checked, and found good.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        verified: Option<bool>,
         /// What it cost, with everything it delegated.
         #[serde(default)]
         usage: Usage,

@@ -47,6 +47,8 @@ pub enum RunStatus {
     Budget,
     /// It used up its time.
     TimedOut,
+    /// Its answer was still cut at the model's output limit after the allowed continuations.
+    Truncated,
     /// It was cut off and will not be resumed.
     Interrupted,
 }
@@ -60,6 +62,7 @@ impl fmt::Display for RunStatus {
             Self::MaxTurns => "max_turns",
             Self::Budget => "budget",
             Self::TimedOut => "timed_out",
+            Self::Truncated => "truncated",
             Self::Interrupted => "interrupted",
         })
     }

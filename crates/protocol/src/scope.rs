@@ -41,6 +41,19 @@ pub enum PermissionMode {
     Bypass,
 }
 
+/// As it is written in settings and flags.
+impl std::fmt::Display for PermissionMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Plan => "plan",
+            Self::Ask => "ask",
+            Self::AcceptEdits => "accept-edits",
+            Self::Auto => "auto",
+            Self::Bypass => "bypass",
+        })
+    }
+}
+
 impl PermissionMode {
     /// Whether this mode lets an effect happen without a question.
     pub fn permits(self, effect: Effect) -> bool {

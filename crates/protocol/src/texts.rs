@@ -152,13 +152,22 @@ pub fn event(body: &mut EventBody, edit: Edit<'_>) {
     match body {
         EventBody::SessionOpened { agent: _, name, forked_from: _ }
         | EventBody::SessionUpdated { name, deleted: _ } => optional(name, edit),
-        EventBody::RunStarted { mode: _, message: _, model: _, title, depth: _, parent: _, policy } => {
+        EventBody::RunStarted {
+            mode: _,
+            message: _,
+            model: _,
+            title,
+            depth: _,
+            parent: _,
+            policy,
+            bounds: _,
+        } => {
             text(title, edit);
             if let Some(policy) = policy {
                 record_texts::policy(policy, edit);
             }
         }
-        EventBody::RunWaiting { reason: _, until: _, detail } => text(detail, edit),
+        EventBody::RunWaiting { reason: _, until: _, detail, told: _ } => text(detail, edit),
         EventBody::RunVerified(verdict) => record_texts::verdict(verdict, edit),
         EventBody::RunCompleted(end) => record_texts::run_end(end, edit),
         EventBody::MessageUser { message, lane: _, position: _ } => self::message(message, edit),

@@ -68,6 +68,10 @@ impl Error {
             Self::Refused(_) => ErrorCode::ProviderRefused,
             Self::Exhausted(_) => ErrorCode::ScriptExhausted,
         };
-        Problem::new(code, self.to_string())
+        let problem = Problem::new(code, self.to_string());
+        match code {
+            ErrorCode::Unauthorized => problem.fix("rooftree auth login PROVIDER stores another key"),
+            _ => problem,
+        }
     }
 }

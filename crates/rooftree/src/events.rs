@@ -13,7 +13,7 @@ use futures::{
     Stream, StreamExt, TryStreamExt,
     stream::{self, BoxStream, Fuse, SelectAll},
 };
-use rooftree_protocol::{ErrorCode, Event, EventBody, SessionId};
+use rooftree_protocol::{ErrorCode, Event, EventBody, SessionId, event::StopReason};
 use rooftree_runtime::{Filter, Handle, Subscription};
 
 use crate::{
@@ -223,7 +223,7 @@ impl Events {
 #[derive(Default)]
 struct Speech {
     said: String,
-    /// Whether the last whole reply had words.
+    /// Whether the last whole reply had words, and is not continued.
     has_words: bool,
 }
 
@@ -236,7 +236,8 @@ impl Speech {
                 Some(text)
             }
             Event { body: EventBody::MessageCompleted(reply), parent_run: None, .. } => {
-                self.has_words = !reply.text.is_empty();
+                // A piece that the output limit cut goes on with the next one, on the same line.
+                self.has_words = !reply.text.is_empty() && reply.stop != StopReason::MaxOutput;
                 rest_of(&reply.text, &std::mem::take(&mut self.said))
             }
             _ => None,

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use rooftree_protocol::{
     ErrorCode, Problem, RunId, RunStatus, SessionId, Usage,
-    event::{Denial, RunEnd},
+    event::{Denial, Report, RunEnd},
     tool_call::FileNote,
 };
 
@@ -20,7 +20,7 @@ pub struct Outcome {
     pub run: RunId,
     /// How it ended.
     pub status: RunStatus,
-    /// The last thing the agent said.
+    /// The agent's answer: its last reply, with all pieces of it if the output limit cut it.
     pub text: String,
     /// Model replies.
     pub turns: u32,
@@ -38,6 +38,10 @@ pub struct Outcome {
     pub tools: Vec<String>,
     /// Calls that were refused.
     pub denials: Vec<Denial>,
+    /// Whether the work was checked and found good; none if nothing checks it.
+    pub verified: Option<bool>,
+    /// The verifiers that found the work bad when it was last checked, and what they said.
+    pub failed_checks: Vec<Report>,
     /// What went wrong.
     pub problem: Option<Problem>,
 }
@@ -57,6 +61,8 @@ impl Outcome {
             files: end.files,
             tools: end.tools,
             denials: end.denials,
+            verified: end.verified,
+            failed_checks: end.failed_checks,
             problem: end.error,
         }
     }
@@ -93,14 +99,23 @@ impl Outcome {
         self.usage.cost_usd + self.delegated.cost_usd
     }
 
-    /// The same if the run was completed, else why it was not.
+    /// The same if the run was completed and no verifier found the work bad, else why not.
     pub fn completed(self) -> Result<Self> {
-        if self.is_completed() {
+        if self.is_completed() && self.verified != Some(false) {
             return Ok(self);
         }
-        let problem = self.problem.clone().unwrap_or_else(|| unfinished(self.status));
+        let problem = self.problem.clone().unwrap_or_else(|| match self.status {
+            RunStatus::Completed => not_verified(&self.failed_checks),
+            status => unfinished(status),
+        });
         Err(Error::from(problem).after(&self.text))
     }
+}
+
+fn not_verified(failed: &[Report]) -> Problem {
+    let said = failed.iter().map(Report::in_a_line).collect::<Vec<_>>().join("; ");
+    Problem::new(ErrorCode::NotVerified, "the agent says it is done, but its work was not verified")
+        .cause(said)
 }
 
 fn unfinished(status: RunStatus) -> Problem {
@@ -115,6 +130,11 @@ fn unfinished(status: RunStatus) -> Problem {
         RunStatus::TimedOut => {
             (ErrorCode::LimitReached, "the run used up its time", Some("allow more with timeout"))
         }
+        RunStatus::Truncated => (
+            ErrorCode::LimitReached,
+            "the answer was cut off at the model's output limit",
+            Some("ask for a shorter answer, or allow more continuations"),
+        ),
         RunStatus::Completed | RunStatus::Failed | RunStatus::Interrupted => {
             (ErrorCode::Internal, "the run was cut off", None)
         }

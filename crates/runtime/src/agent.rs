@@ -43,7 +43,8 @@ pub(crate) mod wording;
 use std::{path::PathBuf, sync::Arc};
 
 use rooftree_protocol::{
-    Event, EventBody, Mandate, Problem, RunId, Session, SessionId, Timestamp, event::NoticeLevel,
+    AgentDefinition, Event, EventBody, Mandate, Problem, RunId, Session, SessionId, Timestamp,
+    event::NoticeLevel,
 };
 use rooftree_providers::{Media, Model};
 use rooftree_tools::{
@@ -79,8 +80,12 @@ struct Agent {
     prompt: Arc<Prompt>,
     /// What may happen without asking, with the rules people made.
     policy: Policy,
-    /// What the policy was put together from.
-    policy_of: rights::Basis,
+    /// What the policy was put together from; none if it is to be put together before the next call.
+    policy_of: Option<rights::Basis>,
+    /// The definitions that bound its rights: its own, the one that this hides, newer versions since the run began.
+    bounding: Vec<Arc<AgentDefinition>>,
+    /// The edition of the definitions that was looked at last.
+    edition: u64,
     /// Where the project is whose rules hold: that of the first session above.
     home: PathBuf,
     /// For whom it works, if another agent asks.
@@ -141,6 +146,7 @@ impl Agent {
             if let EventBody::ToolCompleted(record) = &event.body {
                 self.inner.tell(record, &blobs);
             }
+            self.note_agreement(&event.body);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Above, Mandate, ModelChoice, RunId, Session};
+use rooftree_protocol::{Above, Confinement, Mandate, ModelChoice, RunId, Session};
 use rooftree_tools::{Policy, ToolContext};
 
 use crate::{Surroundings, kit::Kit, world::World};
@@ -21,6 +21,8 @@ pub(crate) struct Caller {
     pub(crate) surroundings: Arc<Surroundings>,
     /// What may happen without asking, as it is now.
     pub(crate) policy: Policy,
+    /// How the programs it runs are confined, as it is now.
+    pub(crate) confinement: Confinement,
     /// Whether it has read something from outside.
     pub(crate) outside: bool,
     /// Whether it is in a narrower mode because it wanted to.

@@ -28,7 +28,10 @@ mod tree;
 mod verifiers;
 mod written;
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
 
 use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, Timestamp};
 
@@ -146,6 +149,13 @@ impl Definitions {
         self.read(Shelf::hidden)
     }
 
+    /// The definition that a project's one of the same name hides: the project's has no more rights than it.
+    /// None if this is no project's, or hides nothing.
+    pub(crate) fn hidden_by(&self, definition: &AgentDefinition) -> Option<Arc<AgentDefinition>> {
+        let is_project = definition.source.level == rooftree_protocol::Level::Project;
+        is_project.then(|| self.read(|shelf| shelf.below_project(&definition.name))).flatten()
+    }
+
     /// What is wrong with the files that were read.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.read(|shelf| shelf.diagnostics.clone())
@@ -181,6 +191,15 @@ impl Definitions {
         }
     }
 
+    /// The file that would define this agent if its folder were trusted.
+    fn untrusted(&self, name: &str) -> Option<PathBuf> {
+        let library = &self.watch.as_ref()?.library;
+        let trust = library.recheck.ask.as_ref().map_or(library.places.trust, |ask| ask());
+        let library = Library { places: library.places.clone().trusted(trust), ..library.clone() };
+        let is_meant = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case(name));
+        library.untrusted().into_iter().find(is_meant)
+    }
+
     fn unknown(&self, name: &str) -> Problem {
         let all = self.read(Shelf::all);
         let known: Vec<&str> =
@@ -192,6 +211,11 @@ impl Definitions {
             stem && found.severity == Severity::Error
         };
         let broken = self.read(|shelf| shelf.diagnostics.iter().find(is_broken).cloned());
+        if let Some(path) = self.untrusted(name) {
+            return problem
+                .cause(format!("it is in {}, and that folder is not trusted", path.display()))
+                .fix("rooftree trust --show, then rooftree trust; or --trust for once");
+        }
         match broken {
             Some(broken) => problem
                 .cause(format!("{} is not used: {}", broken.path.display(), broken.message))

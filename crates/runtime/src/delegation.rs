@@ -36,6 +36,7 @@ use self::{
 };
 use crate::{
     caller::Caller,
+    interrupted,
     world::{Errand, World},
 };
 
@@ -46,6 +47,8 @@ struct Asked {
     agent: String,
     /// Whether the session was opened for it.
     is_new: bool,
+    /// Whether it stays in the inbox: another process has left a run of that session open.
+    is_queued: bool,
     /// Whether the same call has asked before, in the life of a process that is gone.
     is_repeated: bool,
     /// US dollars set aside for it.
@@ -58,6 +61,7 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
     match ask(&caller, &request, &context).await {
         Err(failure) => failure.output(&agent),
         Ok(Reached::Known(note, end)) => answer::again(note, &end),
+        Ok(Reached::Asked(asked, _, _)) if asked.is_queued => answer::queued(&request, &asked),
         Ok(Reached::Asked(asked, _, _)) if request.background => answer::started(&request, &asked),
         Ok(Reached::Asked(asked, told, question)) => {
             let late = if request.surface == Surface::Verifier { Late::Stop } else { Late::Detach };
@@ -131,6 +135,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         session: target.id().clone(),
         agent: definition.name.clone(),
         is_new: matches!(target, Target::New(_) | Target::Fork { .. }),
+        is_queued: is_queued(world, &target).await?,
     };
     let row = started(caller, request, &asked, mandate.workspace.clone());
     let message = Message {
@@ -159,7 +164,10 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     let opened = target.working_in(workspace.map(|workspace| workspace.cwd)).open(world);
     world.store().put_task(row).later();
     let posted = world.store().post(post);
-    let _ = world.errands.send(Errand::Wake(asked.session.clone()));
+    // A session that was opened for this call works for this one, also if the call is made again after a crash.
+    let session = asked.session.clone();
+    let errand = if asked.is_new { Errand::WakeChild(session) } else { Errand::Wake(session) };
+    let _ = world.errands.send(errand);
     rooftree_store::failpoint::reach("task.asking");
     let kept = async {
         opened.await?;
@@ -173,6 +181,13 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         }
     }
     Ok(Reached::Asked(asked, told, question))
+}
+
+/// Whether a message to this session waits until a process that it belongs to goes on with it.
+async fn is_queued(world: &World, target: &Target) -> Result<bool, Failure> {
+    let Target::Known(session) = target else { return Ok(false) };
+    let queued = interrupted::stays_queued(world, &session.id).await;
+    queued.map_err(|error| Failure::NotStarted(error.problem().message))
 }
 
 fn mode(caller: &Caller, request: &Request) -> RunMode {
@@ -211,6 +226,7 @@ impl Asked {
             session: self.session.clone(),
             agent: self.agent.clone(),
             status: None,
+            verified: None,
             usage: None,
             share: self.share,
             cached: false,

@@ -31,7 +31,7 @@ pub struct Ruling {
 /// Judges one call of a tool: for the runtime when it is made, for people before and afterwards.
 pub fn judge(policy: &Policy, sandbox: &Confining, tool: &dyn Tool, about: &Judged<'_>) -> Ruling {
     // Links are followed here, once: what is judged is what the tool opens.
-    let reach = policy.reach(about);
+    let reach = policy.reach_within(about, sandbox.file_scope(about.cwd));
     let is_own = reach.pinned().is_some_and(|place| sandbox.guards(&place.real, &place.home));
     if about.effect != Effect::ReadOnly && is_own {
         let words = "it is where this program keeps its settings and its memory; people change that";
@@ -40,7 +40,7 @@ pub fn judge(policy: &Policy, sandbox: &Confining, tool: &dyn Tool, about: &Judg
     if let Some(rule) = about.input.and_then(|input| tool.wants(input)) {
         return Ruling { reach, verdict: wanted(policy, &rule), derivation: None };
     }
-    let derivation = policy.explain_at(about, reach.pinned());
+    let derivation = policy.explain_at(about, &reach);
     Ruling { reach, verdict: derivation.verdict.clone(), derivation: Some(derivation) }
 }
 
@@ -72,15 +72,14 @@ pub fn policy(
     sessions: &[SessionId],
     home: &Path,
 ) -> Policy {
-    let mut policy = narrowed(base, definition);
+    let mut policy = base;
     standing::add(&mut policy, rules, sessions, home);
-    policy
+    narrowed(policy, definition)
 }
 
 /// A definition can ask for less than is permitted, never for more.
 pub(crate) fn narrowed(policy: Policy, definition: &AgentDefinition) -> Policy {
-    let mode = policy.mode.min(definition.permission_mode.unwrap_or(PermissionMode::Bypass));
-    Policy { mode, ..policy }
+    policy.in_mode_at_most(definition.permission_mode.unwrap_or(PermissionMode::Bypass))
 }
 
 /// What is to be said to a call that only asks for a rule.

@@ -9,12 +9,14 @@ mod page;
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use rooftree_protocol::{Dialect, ToolSpec, definition::Exposure};
+use rooftree_protocol::{AgentDefinition, Dialect, ToolSpec, definition::Exposure};
 use rooftree_tools::{
     Tool, Toolset,
     mcp::{Notice, PREFIX},
+    toolset::is_named,
 };
 use sha2::{Digest, Sha256};
 
@@ -159,6 +161,17 @@ impl Exposed {
         }
         Ok(())
     }
+}
+
+/// These tools without those of groups that the definition's lists of skills leave out, where tools are skills.
+pub fn within(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
+    if definition.exposure == Exposure::Tools {
+        return tools.clone();
+    }
+    let is_allowed = |tool: &&Arc<dyn Tool>| {
+        is_function(tool.as_ref()) || is_named(&definition.skills, &group_of(&tool.spec().name).0)
+    };
+    Toolset::new(tools.iter().filter(is_allowed).cloned())
 }
 
 /// What a model is told as functions: all but those that are skills alone.

@@ -56,7 +56,8 @@ impl Handle {
                 self.fork(&session, at, name, agent).await
             }
             Command::Rename { session, name } => {
-                self.patch(&session, SessionPatch { name: Some(name), ..SessionPatch::default() }).await
+                let at = Some(self.world.now());
+                self.patch(&session, SessionPatch { name: Some(name), at, ..SessionPatch::default() }).await
             }
             Command::Delete { session } => {
                 let deleted_at = Some(Some(self.world.now()));

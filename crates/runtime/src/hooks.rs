@@ -24,7 +24,7 @@ mod started;
 mod written;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicBool},
 };
 
@@ -145,6 +145,24 @@ impl Hooks {
         let Some(project) = self.project.as_ref().or(self.cwd.as_ref()) else { return };
         let cwd = self.cwd.as_ref().unwrap_or(project);
         self.pins.see(self.hooks.iter().chain(others).flat_map(|hook| hook.scripts(project, cwd)));
+    }
+
+    /// Looks at the scripts that a verifier's command runs: so they must be when it is run.
+    pub(crate) fn pin_verifier(&self, command: &str) {
+        let Some(cwd) = self.cwd.as_ref().or(self.project.as_ref()) else { return };
+        self.pins.see(self.scripts_run_by(command, cwd));
+    }
+
+    /// Whether the scripts that a verifier's command runs are as they were; else which one is not.
+    pub(crate) fn check_verifier(&self, command: &str, cwd: &Path) -> Result<(), Failure> {
+        let is_pinned = self.cwd.is_some() || self.project.is_some();
+        if is_pinned { self.pins.check(self.scripts_run_by(command, cwd)) } else { Ok(()) }
+    }
+
+    /// Only what is run: what a verifier looks at is the work it checks.
+    fn scripts_run_by(&self, command: &str, cwd: &Path) -> Vec<Script> {
+        let hook = Hook::program(Point::Notification, Program::shell(command));
+        hook.scripts(self.project.as_deref().unwrap_or(cwd), cwd)
     }
 
     /// Whether anybody is asked at this point.

@@ -7,7 +7,8 @@ use std::{
 };
 
 use rooftree_protocol::{
-    AgentDefinition, Dialect, Limits, Mandate, Problem, Scope, ToolSpec, definition::Exposure, event::RunMode,
+    AgentDefinition, Dialect, Limits, Mandate, Problem, RunBounds, Scope, ToolSpec, definition::Exposure,
+    event::RunMode,
 };
 use rooftree_tools::{Toolset, mcp::Notice};
 
@@ -82,7 +83,8 @@ impl Kit {
         mandate: Option<&Mandate>,
         place: Option<&Place>,
     ) -> Self {
-        let own = owned(tools, &definition);
+        // A skill the definition does not allow is no way to a tool either.
+        let own = exposure::within(&owned(tools, &definition), &definition);
         let toolset = mandate.map_or_else(|| own.clone(), |mandate| mandated(&own, mandate, &limits));
         // A fork is told of the same tools as the session it branched off: what the provider has
         // read already stays good. Those it may not use are refused when it calls them.
@@ -93,6 +95,28 @@ impl Kit {
         let name = definition.name.as_str().into();
         let hooks = hooks(&definition, mandate);
         Self { name, specs, exposed, definition, limits, toolset, hooks, prompt: Mutex::default() }
+    }
+
+    /// The same with fewer tools and lower limits. What the model was told stays: calls of tools that are gone are
+    /// refused.
+    pub(crate) fn narrowed(&self, toolset: Toolset, limits: Limits) -> Self {
+        Self {
+            definition: self.definition.clone(),
+            name: self.name.clone(),
+            limits,
+            toolset,
+            specs: self.specs.clone(),
+            exposed: self.exposed.clone(),
+            hooks: self.hooks.clone(),
+            prompt: Mutex::default(),
+        }
+    }
+
+    /// Whether it has no tool and no limit beyond these bounds.
+    pub(crate) fn is_within(&self, bounds: &RunBounds) -> bool {
+        let is_named =
+            |name: &str| bounds.tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool == name));
+        self.toolset.names().into_iter().all(is_named) && bounds.limit(&self.limits) == self.limits
     }
 
     /// The prompt that these make, made now if the last one was made from others.

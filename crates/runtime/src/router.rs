@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     Error, agent,
+    interrupted::{self, Standing},
     signals::{Signal, Signals},
     world::{Errand, World},
 };
@@ -68,19 +69,25 @@ impl Opening {
     }
 }
 
+/// Whether a session that is woken belongs to this process.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Ours,
+    Unknown,
+}
+
 /// Sessions that are remembered at most; then all are forgotten, and looked at again.
 const REMEMBERED: usize = 1_024;
 
 pub(crate) struct Router {
     world: Arc<World>,
-    awake: Mutex<HashMap<SessionId, Signals>>,
     /// As they were when they were looked at, so that many posts to one session look once.
     seen: Mutex<HashMap<SessionId, Arc<Session>>>,
 }
 
 impl Router {
     pub(crate) fn new(world: Arc<World>) -> Arc<Self> {
-        Arc::new(Self { world, awake: Mutex::default(), seen: Mutex::default() })
+        Arc::new(Self { world, seen: Mutex::default() })
     }
 
     /// The session an address means.
@@ -128,7 +135,7 @@ impl Router {
     /// The session as it was, if this message wakes nobody: then the store is in time to refuse it.
     pub(crate) fn seen(&self, id: &SessionId, delivery: Delivery) -> Option<Arc<Session>> {
         if delivery != Delivery::Silent {
-            let awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+            let awake = self.world.awake.lock();
             awake.get(id).filter(|signals| !signals.is_closed())?;
         }
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
@@ -160,38 +167,60 @@ impl Router {
 
     /// Wakes the session's agent unless one is awake here; says whether it did. What was queued
     /// before this is in the store when the new agent looks: it claims first, in the same queue.
-    pub(crate) fn rouse(self: &Arc<Self>, session: &SessionId) -> bool {
-        let mut awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+    fn rouse(self: &Arc<Self>, session: &SessionId, whose: Whose) -> bool {
+        let mut awake = self.world.awake.lock();
         if awake.get(session).is_some_and(|signals| !signals.is_closed()) {
             return false;
         }
         let signals = Signals::default();
+        if whose == Whose::Ours {
+            signals.own();
+        }
         awake.insert(session.clone(), signals.clone());
         drop(awake);
         self.start(session.clone(), signals);
         true
     }
 
-    /// Gives a signal to the session's agent, waking one if none is awake here.
+    /// Gives a signal to the session's agent for a client of this process, waking one if none is awake here.
     pub(crate) fn wake(self: &Arc<Self>, session: &SessionId, signal: Signal) {
-        let mut awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut awake = self.world.awake.lock();
         let signal = match awake.get(session) {
-            Some(signals) => match signals.send(signal) {
-                Ok(()) => return,
-                Err(returned) => returned,
-            },
+            Some(signals) => {
+                signals.own();
+                match signals.send(signal) {
+                    Ok(()) => return,
+                    Err(returned) => returned,
+                }
+            }
             None => signal,
         };
         let signals = Signals::default();
+        signals.own();
         let _ = signals.send(signal);
         awake.insert(session.clone(), signals.clone());
         drop(awake);
         self.start(session.clone(), signals);
     }
 
+    /// Lets an agent know that its inbox holds something. A run that another process left open is not taken up
+    /// for that: the message stays queued.
+    async fn nudge(self: &Arc<Self>, session: &SessionId) {
+        // One that is woken for it finds it when it claims; only one that is awake must look.
+        if self.tell(session, Signal::Mail) {
+            return;
+        }
+        match interrupted::standing(&self.world, session).await {
+            Ok(Standing::Ours) => drop(self.rouse(session, Whose::Ours)),
+            Ok(Standing::Free) => drop(self.rouse(session, Whose::Unknown)),
+            // The store cannot be read: whoever goes on with the session finds the message.
+            Ok(Standing::Foreign) | Err(_) => {}
+        }
+    }
+
     /// Gives a signal only if an agent is awake here; says whether one was.
     pub(crate) fn tell(&self, session: &SessionId, signal: Signal) -> bool {
-        let awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+        let awake = self.world.awake.lock();
         awake.get(session).is_some_and(|signals| signals.send(signal).is_ok())
     }
 
@@ -200,9 +229,12 @@ impl Router {
         let closing = self.world.closing.clone();
         while let Some(Some(errand)) = closing.run_until_cancelled(errands.recv()).await {
             match errand {
-                // One that is woken for it finds it when it claims; only one that is awake must look.
-                Errand::Wake(session) if self.rouse(&session) => {}
-                Errand::Wake(session) => self.wake(&session, Signal::Mail),
+                Errand::Wake(session) => self.nudge(&session).await,
+                Errand::WakeChild(session) => {
+                    if !self.rouse(&session, Whose::Ours) {
+                        self.wake(&session, Signal::Mail);
+                    }
+                }
                 Errand::Cancel(session, run) => self.cancel(session, run).await,
             }
         }
@@ -222,7 +254,7 @@ impl Router {
         self.world.crew.spawn(async move {
             agent::live(router.world.clone(), session.clone(), signals.clone()).await;
             signals.close();
-            let mut awake = router.awake.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut awake = router.world.awake.lock();
             if awake.get(&session).is_some_and(|current| current.is_same(&signals)) {
                 awake.remove(&session);
             }

@@ -1,7 +1,11 @@
 //! Starts and stops everything, in order.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
+use rooftree_protocol::Verifier;
 use rooftree_store::Owner;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -18,9 +22,10 @@ use crate::{
     replies::Replies,
     router::Router,
     secrets::GuardedStore,
-    signals::Signal,
+    signals::{Awake, Signal},
     standing::StandingRules,
     tasks::List,
+    unfinished::{self, Unfinished},
     world::World,
 };
 
@@ -52,6 +57,9 @@ impl Runtime {
             begun: Begun::default(),
             answers: Answers::default(),
             doorway,
+            awake: Awake::default(),
+            agreed: Mutex::default(),
+            takes_all: AtomicBool::new(false),
             errands,
         });
         let processes = world.options.processes.events();
@@ -67,13 +75,22 @@ impl Runtime {
         self.handle.clone()
     }
 
-    /// Wakes every session that has something left to do: what a server does when it starts.
-    pub async fn recover(&self) -> Result<usize, crate::Error> {
-        let unfinished = self.handle.world.store().unfinished().await?;
-        for session in &unfinished {
-            self.handle.router.wake(session, Signal::Mail);
+    /// Wakes every session that has something left to do: what a server does when it starts. Says which ones
+    /// there are, and why one cannot go on.
+    pub async fn recover(&self) -> Result<Vec<Unfinished>, crate::Error> {
+        let world = &self.handle.world;
+        crate::tasks::settle_left_programs(&**world.store(), None, world.now()).await?;
+        world.takes_all.store(true, Relaxed);
+        let unfinished = unfinished::list(world).await?;
+        for one in unfinished.iter().filter(|one| one.problem.is_none()) {
+            self.handle.router.wake(&one.session.id, Signal::Mail);
         }
-        Ok(unfinished.len())
+        Ok(unfinished)
+    }
+
+    /// The sessions that have something left to do, none of which is woken.
+    pub async fn unfinished(&self) -> Result<Vec<Unfinished>, crate::Error> {
+        unfinished::list(&self.handle.world).await
     }
 
     /// Stops: agents finish nothing, keep everything, and give their claims back. What was
@@ -92,9 +109,14 @@ impl Runtime {
     }
 }
 
-/// What hooks run must not be changed by those they watch: it is looked at now, a person is asked before a
-/// tool changes it, and no confined command can.
+/// What hooks and verifiers run must not be changed by those they watch: it is looked at now, a person is asked
+/// before a tool changes it, and no confined command can.
 fn guard_scripts(options: &mut Options) {
+    for verifier in options.surroundings.current().verifiers.values() {
+        if let Verifier::Command { command, .. } = verifier {
+            options.hooks.pin_verifier(command);
+        }
+    }
     options.policy.ask.extend(effective::guarding(&options.hooks, &options.definitions));
     let protected = options.sandbox.protected.iter().cloned();
     options.sandbox.protected = protected.chain(options.hooks.pins.files()).collect();

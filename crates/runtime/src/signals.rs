@@ -4,7 +4,7 @@
 //! asleep safe: whoever comes a moment later finds it closed and wakes a new agent.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -53,6 +53,22 @@ struct Inner {
 struct Queue {
     waiting: VecDeque<Signal>,
     is_closed: bool,
+    is_own: bool,
+}
+
+/// The sessions that are awake in this process.
+#[derive(Default)]
+pub(crate) struct Awake(Mutex<HashMap<SessionId, Signals>>);
+
+impl Awake {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Signals>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this session's agent is awake.
+    pub(crate) fn has(&self, session: &SessionId) -> bool {
+        self.lock().get(session).is_some_and(|signals| !signals.is_closed())
+    }
 }
 
 impl Signals {
@@ -66,6 +82,17 @@ impl Signals {
         drop(queue);
         self.0.arrived.notify_one();
         Ok(())
+    }
+
+    /// The session belongs to this process: a client of it, or an agent above that is awake here, wants it to work. So
+    /// a run that another process left open goes on here.
+    pub(crate) fn own(&self) {
+        self.lock().is_own = true;
+    }
+
+    /// Whether the session belongs to this process.
+    pub(crate) fn is_own(&self) -> bool {
+        self.lock().is_own
     }
 
     /// The next signal. Dropping the future loses nothing.

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use rooftree_protocol::SessionId;
+use rooftree_protocol::{SessionId, Timestamp};
 use rooftree_store::{RuleKind, RuleRow, RuleScope, RuleVersion, Store};
 use rooftree_tools::{Policy, Rule};
 
@@ -69,14 +69,62 @@ impl StandingRules {
     }
 }
 
-/// Adds the rules that hold in one of these conversations or around this directory.
-pub(crate) fn add(policy: &mut Policy, rules: &[RuleRow], sessions: &[SessionId], home: &Path) {
-    let holds = |row: &&RuleRow| match &row.scope {
+/// How the author of a rule ends that was made by answering a question.
+const ANSWERED: &str = " (answer)";
+
+/// The author of a rule that an answer makes.
+pub(crate) fn by_answer(author: &str) -> String {
+    format!("{author}{ANSWERED}")
+}
+
+/// The rules people made that hold in one place: in these sessions, the last of which is the agent's own, and
+/// around this directory.
+#[derive(Clone, Copy)]
+pub(crate) struct Standing<'a> {
+    pub(crate) rules: &'a [RuleRow],
+    pub(crate) sessions: &'a [SessionId],
+    pub(crate) home: &'a Path,
+}
+
+impl Standing<'_> {
+    /// Rules that allow something in the agent's own session. They were made for this session, whoever gives
+    /// it work.
+    pub(crate) fn own(&self) -> impl Iterator<Item = Rule> {
+        let own = self.sessions.last();
+        let is_own = move |row: &&RuleRow| matches!(&row.scope, RuleScope::Session(id) if Some(id) == own);
+        self.rules.iter().filter(is_own).filter_map(allowing)
+    }
+
+    /// Rules that allow something and were made since, by a person's answer to a question or by an agent that
+    /// passes on what it may do itself. They hold at once, also in runs that began before.
+    pub(crate) fn answered(&self, since: Timestamp) -> impl Iterator<Item = Rule> {
+        let is_answer = |row: &&RuleRow| row.by.ends_with(ANSWERED) || row.by.starts_with("agent ");
+        let holds = |row: &&RuleRow| holds(row, self.sessions, self.home);
+        self.rules
+            .iter()
+            .filter(is_answer)
+            .filter(holds)
+            .filter(move |row| row.at >= since)
+            .filter_map(allowing)
+    }
+}
+
+fn allowing(row: &RuleRow) -> Option<Rule> {
+    (row.kind == RuleKind::Allow).then(|| Rule::parse(&row.rule).ok()).flatten()
+}
+
+/// Whether a rule holds in one of these sessions or around this directory.
+fn holds(row: &RuleRow, sessions: &[SessionId], home: &Path) -> bool {
+    match &row.scope {
         RuleScope::Session(session) => sessions.contains(session),
         RuleScope::Project(root) => home.starts_with(root),
         RuleScope::Always => true,
-    };
-    for row in rules.iter().filter(holds) {
+    }
+}
+
+/// Adds the rules that hold in one of these conversations or around this directory.
+pub(crate) fn add(policy: &mut Policy, rules: &[RuleRow], sessions: &[SessionId], home: &Path) {
+    for row in rules.iter().filter(|row| holds(row, sessions, home)) {
         let Ok(rule) = Rule::parse(&row.rule) else { continue };
         match row.kind {
             RuleKind::Allow => policy.allow.push(rule),

@@ -4,9 +4,11 @@
 //! What a process wrote goes into the store in pieces, a few times a second at most, without its secrets. So it
 //! is followed from any terminal, and is there after the end of the process and of whoever started it.
 
+mod left;
+
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use rooftree_process::{Ending, Identity, kill_group, sweep};
+use rooftree_process::{Ending, Identity, sweep};
 use rooftree_protocol::SessionId;
 use rooftree_store::{OutputPiece, TaskRow, TaskStatus};
 use rooftree_tools::ProcessEvent;
@@ -16,6 +18,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+pub use self::left::settle_left_programs;
 use crate::{Error, secrets::Held, world::World};
 
 /// How often it is written down what processes wrote.
@@ -101,18 +104,21 @@ impl Running {
     }
 }
 
-/// Ends what a session's dead owner left running, in the foreground too, and says so in the list.
+/// Ends what a session's owner left running that did not give its claim back, in the foreground too, and says so in the
+/// list and to the agent.
 pub(crate) async fn clean_up(world: &World, session: &SessionId) -> Result<(), Error> {
     let _ = tokio::task::spawn_blocking(sweep).await;
-    let left = world.store().tasks(Some(session)).await?;
-    for task in left.into_iter().filter(|task| task.status == TaskStatus::Running && task.kind == "process") {
-        if let Some((group, start)) = task.process_group {
-            let _ = tokio::task::spawn_blocking(move || kill_group(group, start)).await;
-        }
-        let detail = "ended because the program that had started it was gone".into();
-        let ended_at = Some(world.now());
-        world.store().put_task(TaskRow { status: TaskStatus::Failed, detail, ended_at, ..task }).later();
+    let tasks = world.store().tasks(Some(session)).await?;
+    for task in tasks.into_iter().filter(|task| task.status == TaskStatus::Running && task.kind == "process")
+    {
+        left::settle(&**world.store(), task, world.now()).await?;
     }
+    Ok(())
+}
+
+/// Settles the programs of a session whose process was killed after it had given the claim back.
+pub(crate) async fn settle_left(world: &World, session: &SessionId) -> Result<(), Error> {
+    settle_left_programs(&**world.store(), Some(session), world.now()).await?;
     Ok(())
 }
 
@@ -128,7 +134,9 @@ fn started(world: &World, id: String, session: SessionId, title: String, identit
         started_at: world.now(),
         ended_at: None,
         child: None,
-        data: serde_json::Map::new(),
+        data: serde_json::to_value(&world.owner)
+            .map(|owner| serde_json::Map::from_iter([(left::OWNER.to_owned(), owner)]))
+            .unwrap_or_default(),
     }
 }
 

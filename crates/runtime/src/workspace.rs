@@ -84,6 +84,19 @@ pub struct Place {
     pub copy_limit_files: u64,
 }
 
+/// The tree that a directory is a copy of, and the root of the copy; none if it is in no copy.
+///
+/// Invariant: a directory among the copies is in a copy, also if its record cannot be read. Then the original
+/// is not known, and the copy stands for it.
+pub(crate) fn copied_from(directory: &Path, place: &Place) -> Option<(PathBuf, PathBuf)> {
+    let directory = std::fs::canonicalize(directory).ok()?;
+    let copies = std::fs::canonicalize(&place.directory).ok()?;
+    let inside = directory.strip_prefix(&copies).ok()?;
+    let root = copies.join(inside.components().next()?);
+    let recorded = record::around(&directory).map(|copy| (copy.origin, copy.root));
+    Some(recorded.unwrap_or_else(|| (root.clone(), root)))
+}
+
 /// What to do where parent and child changed the same thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {

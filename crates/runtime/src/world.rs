@@ -1,37 +1,28 @@
 //! What all agents of one runtime have in common: where they remember, think, act and tell time.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{Arc, Mutex, atomic::AtomicBool},
+    time::Duration,
+};
 
-use rooftree_process::sandbox::Backend;
 use rooftree_protocol::{
-    AgentDefinition, Confinement, ErrorCode, Event, EventBody, Limits, Mandate, ModelChoice, Problem, RunId,
-    SandboxMode, Session, SessionId, Timestamp, definition::Exposure, event, event::RunMode,
+    AgentDefinition, ErrorCode, Event, EventBody, Mandate, ModelChoice, Problem, RunId, Session, SessionId,
+    Timestamp, event,
 };
 use rooftree_providers::{Catalog, Model};
 use rooftree_store::{Owner, Store};
 use rooftree_tools::{
-    Confining, Followed, Policy, Processes, Rule, Toolset,
-    mcp::{Notice, Offered, Servers},
+    Confining, Policy, Processes, Toolset,
+    mcp::{Offered, Servers},
 };
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Definitions, Hooks, Lookout, Mark, Secrets, Surroundings,
-    answers::Answers,
-    bus::Bus,
-    checks::Checker,
-    doorway::Doorway,
-    effective,
-    exposure::Place,
-    governor::Governor,
-    hooks::Begun,
-    kit::{self, Kit, Kits},
-    memory::Shelves,
-    remote,
-    replies::Replies,
-    standing::StandingRules,
-    workspace,
+    Clock, Definitions, Hooks, Lookout, Mark, Secrets, answers::Answers, bus::Bus, checks::Checker,
+    doorway::Doorway, exposure::Place, governor::Governor, hooks::Begun, kit::Kits, memory::Shelves, remote,
+    replies::Replies, signals::Awake, standing::StandingRules, workspace,
 };
 
 /// How long a claim lives without being renewed.
@@ -125,6 +116,12 @@ pub(crate) struct World {
     pub(crate) answers: Answers,
     /// The way back from commands to the agents that run them.
     pub(crate) doorway: Doorway,
+    /// The sessions that are awake here.
+    pub(crate) awake: Awake,
+    /// The sessions whose permission mode a person has changed while they were awake here.
+    pub(crate) agreed: Mutex<HashSet<SessionId>>,
+    /// Whether this process goes on with every session that was left unfinished, as a server does.
+    pub(crate) takes_all: AtomicBool,
     /// What agents want done with other sessions than their own.
     pub(crate) errands: mpsc::UnboundedSender<Errand>,
 }
@@ -132,8 +129,10 @@ pub(crate) struct World {
 /// Something an agent wants done with another session.
 #[derive(Debug)]
 pub(crate) enum Errand {
-    /// There is something new in its inbox.
+    /// There is something new in its inbox. A run of it that another process left open stays as it is.
     Wake(SessionId),
+    /// There is work in its inbox that a session which is awake here has opened it for.
+    WakeChild(SessionId),
     /// Stop this run of it.
     Cancel(SessionId, RunId),
 }
@@ -155,7 +154,11 @@ impl World {
     pub(crate) async fn offered(&self, agent: &str, mandate: Option<&Mandate>) -> Result<Offered, Problem> {
         let options = &self.options;
         let definition = options.definitions.find(agent)?;
-        let wanted = remote::wanted(&options.servers, &options.definitions, &definition, mandate);
+        let mut wanted = remote::wanted(&options.servers, &options.definitions, &definition, mandate);
+        if let Some(hidden) = options.definitions.hidden_by(&definition) {
+            let most = remote::wanted(&options.servers, &options.definitions, &hidden, mandate).servers;
+            wanted.servers.retain(|name, server| most.get(name) == Some(server));
+        }
         let mut offered = Offered::default();
         if !wanted.servers.is_empty() {
             tokio::select! {
@@ -165,119 +168,6 @@ impl World {
         }
         offered.notices.extend(wanted.notices);
         Ok(offered)
-    }
-
-    /// What agents of this name work with, under a mandate if another agent asks.
-    pub(crate) fn kit(&self, agent: &str, mandate: Option<&Mandate>) -> Result<Arc<Kit>, Problem> {
-        self.kit_with(agent, mandate, &Offered::default(), (&self.options.surroundings.current(), None))
-    }
-
-    /// Where tools of an agent can be called by its commands, if it wants that; and what people should know if
-    /// that cannot be had.
-    pub(crate) async fn exposing(
-        &self,
-        agent: &str,
-        mandate: Option<&Mandate>,
-    ) -> Result<(Option<&Place>, Option<Notice>), Problem> {
-        let definition = self.options.definitions.find(agent)?;
-        if definition.exposure == Exposure::Tools {
-            return Ok((None, None));
-        }
-        let because = |why: &str, hint: &str| Notice {
-            code: "exposure",
-            message: format!("the tools of {agent} stay functions: {why}"),
-            hint: Some(hint.to_owned()),
-        };
-        let Some(place) = self.doorway.place() else {
-            let why = "there is no directory for the socket that commands would use";
-            return Ok((None, Some(because(why, "keep sessions in a file"))));
-        };
-        let is_confined = self.confinement(&definition, mandate).mode != SandboxMode::Off;
-        if is_confined && rooftree_process::standing::available().await == Ok(Backend::Landlock) {
-            let why = "commands are confined by Landlock here, which lets them use no socket";
-            return Ok((None, Some(because(why, "install bubblewrap (bwrap)"))));
-        }
-        Ok((Some(place), None))
-    }
-
-    /// The same with tools from servers, with those that are of use with what is around, and with a place from
-    /// where commands call tools.
-    pub(crate) fn kit_with(
-        &self,
-        agent: &str,
-        mandate: Option<&Mandate>,
-        offered: &Offered,
-        (surroundings, place): (&Surroundings, Option<&Place>),
-    ) -> Result<Arc<Kit>, Problem> {
-        let definition = self.options.definitions.find(agent)?;
-        // A definition that was changed is another one, at another address.
-        let mut key = format!("{:p}", Arc::as_ptr(&definition));
-        if let Some(mandate) = mandate {
-            let Mandate { mode, tools, max_turns, max_cost_usd, .. } = mandate;
-            let (is_fork, is_asked, depth) =
-                (*mode == RunMode::Fork, mandate.expects_answer(), mandate.depth());
-            key = format!("{key} {is_fork} {is_asked} {depth} {max_turns:?} {max_cost_usd:?} {tools:?}");
-        }
-        if !offered.tools.is_empty() {
-            key = format!("{key} {}", offered.key);
-        }
-        if place.is_some() {
-            key += " exposed";
-        }
-        if !surroundings.skills.is_empty() {
-            key.push_str(" skills");
-        }
-        self.kits.of(&key, || {
-            let limits = self.limits(&definition, mandate);
-            // Those of servers come last: what a provider has read of the others stays good.
-            let tools = Toolset::new(self.options.tools.iter().chain(&offered.tools).cloned());
-            Ok(Kit::new(definition.clone(), limits, &kit::useful(&tools, surroundings), mandate, place))
-        })
-    }
-
-    /// A definition's limits, with what the runtime and the mandate say instead.
-    fn limits(&self, definition: &AgentDefinition, mandate: Option<&Mandate>) -> Limits {
-        let mut limits = definition.limits.clone();
-        let options = &self.options;
-        match mandate {
-            None => {
-                limits.max_turns = options.max_turns.or(definition.max_turns).unwrap_or(limits.max_turns);
-                limits.max_cost_usd = options.max_cost_usd.or(limits.max_cost_usd);
-            }
-            Some(mandate) => {
-                let turns = mandate.max_turns.or(definition.max_turns);
-                limits.max_turns = turns.unwrap_or(limits.child_turns);
-                let costs = [mandate.max_cost_usd, limits.max_cost_usd];
-                limits.max_cost_usd = costs.into_iter().flatten().reduce(f64::min);
-            }
-        }
-        if let Some(limit) = options.run_timeout {
-            limits.run_timeout_secs = limit.as_secs().max(1);
-        }
-        limits.depth = options.depth.unwrap_or(limits.depth);
-        limits
-    }
-
-    /// What may happen without asking. With a mandate it is what that says, never more.
-    pub(crate) fn policy(&self, definition: &AgentDefinition, mandate: Option<&Mandate>) -> Policy {
-        let mut policy = self.options.policy.clone();
-        if let Some(mandate) = mandate {
-            let rules = |rules: &[String]| rules.iter().filter_map(|rule| Rule::parse(rule).ok()).collect();
-            policy.mode = policy.mode.min(mandate.permission_mode);
-            policy.allow = rules(&mandate.allow);
-            policy.ask.extend::<Vec<Rule>>(rules(&mandate.ask));
-            policy.deny.extend::<Vec<Rule>>(rules(&mandate.deny));
-            policy.followed.extend(mandate.skills.iter().map(Followed::of));
-        }
-        effective::narrowed(policy, definition)
-    }
-
-    /// How what an agent runs is confined: as everywhere, and as strictly as its mandate and definition say.
-    pub(crate) fn confinement(&self, definition: &AgentDefinition, mandate: Option<&Mandate>) -> Confinement {
-        let general = &self.options.sandbox.confinement;
-        let mandated = mandate.and_then(|mandate| mandate.sandbox.as_ref());
-        let narrowed = mandated.map_or_else(|| general.clone(), |mandated| general.narrowed(mandated));
-        narrowed.with(definition.sandbox, definition.network.as_ref())
     }
 
     /// The model a session thinks with: what the call says, its definition's, its own, that of

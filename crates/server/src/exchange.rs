@@ -41,8 +41,8 @@ pub(crate) enum Step {
 
 /// How it ended.
 pub(crate) enum Ended {
-    /// The run got somewhere: to its end, or to a limit of its own.
-    Answered(RunStatus),
+    /// The run got somewhere: to its end, or to a limit of its own. And whether its work was verified.
+    Answered(RunStatus, Option<bool>),
     /// Somebody must answer first; the run waits for that, and not for the client.
     Held(Held),
     Failed(Failure),
@@ -229,6 +229,6 @@ fn ended(end: &RunEnd, is_leaving: bool) -> Ended {
         (RunStatus::Failed | RunStatus::Interrupted, None) => {
             Ended::Failed(Failure::failed(&Problem::new(ErrorCode::Internal, "the run was cut off")))
         }
-        (status, _) => Ended::Answered(status),
+        (status, _) => Ended::Answered(status, end.verified),
     }
 }

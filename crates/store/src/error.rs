@@ -23,6 +23,9 @@ pub enum Error {
     /// The disk is full.
     #[error("no space left to store it: {0}")]
     Full(String),
+    /// Something that was stored is missing, or a file is cut off. Nothing is written to such a database.
+    #[error("the database is damaged: {0}")]
+    Damaged(String),
     /// An older program was the last to write it, and whoever only looks changes nothing.
     #[error("the database has version {0}, which an older rooftree wrote; this one reads version {1}")]
     Older(i64, i64),
@@ -47,6 +50,9 @@ impl Error {
             Self::Full(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())
                 .cause("the disk that holds the database is full")
                 .fix("free some space and run the same command again; nothing accepted was lost"),
+            Self::Damaged(_) => Problem::new(ErrorCode::StoreFailed, self.to_string()).fix(
+                "rooftree doctor salvage saves what can be read to a new file; if you put an older copy there on purpose, remove rooftree.db-mark beside it",
+            ),
             Self::Older(..) => Problem::new(ErrorCode::StoreFailed, self.to_string())
                 .fix("rooftree sessions list brings it up to date, and so does every command that may write"),
             Self::OutOfOrder(_) | Self::Failed(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())

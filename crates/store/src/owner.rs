@@ -31,6 +31,18 @@ impl Owner {
         // Without a readable /proc nothing can be said about anybody.
         started("self").is_some() && started(&self.pid.to_string()) != Some(self.started)
     }
+
+    /// Whether this owner is surely alive and able to run: another process of `observer`'s host and boot, with the
+    /// recorded start time, and not stopped by a signal. Its lease does not expire, because leases are compared with
+    /// the wall clock, which can jump. A stopped process cannot renew its claim and is judged by its lease.
+    pub fn is_running_for(&self, observer: &Owner) -> bool {
+        let is_comparable = self.host == observer.host && !self.boot.is_empty() && self.boot == observer.boot;
+        // Two runtimes in one process have the same owner: nothing tells whether the other one is still there.
+        is_comparable
+            && self.pid != observer.pid
+            && status(&self.pid.to_string())
+                .is_some_and(|(state, started)| started == self.started && !matches!(state, 'T' | 't'))
+    }
 }
 
 /// The host's name; inside a container also its process-id namespace, because process ids
@@ -51,15 +63,17 @@ fn boot() -> String {
 
 /// When a process started, in ticks since boot; none if it is gone or only waits to be reaped.
 fn started(pid: &str) -> Option<u64> {
+    status(pid).map(|(_, started)| started)
+}
+
+/// The state of a process and when it started; none if it is gone or only waits to be reaped.
+fn status(pid: &str) -> Option<(char, u64)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the program's name and may hold spaces and brackets itself.
     let (_, rest) = stat.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
-    let state = fields.next()?;
-    if matches!(state, "Z" | "X") {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
+    let state = fields.next()?.chars().next().filter(|state| !matches!(state, 'Z' | 'X'))?;
+    Some((state, fields.nth(18)?.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -79,6 +93,41 @@ mod tests {
         for (who, owner, dead) in table {
             assert_eq!(owner.is_dead_for(&me), dead, "{who}");
         }
+    }
+
+    #[test]
+    fn s_l7_a_process_is_running_unless_it_is_stopped_gone_or_of_another_host_or_boot() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let me = Owner::this_process();
+        let pid = child.id();
+        let owner = Owner { pid, started: started(&pid.to_string()).unwrap(), ..me.clone() };
+        assert!(owner.is_running_for(&me));
+        let others = [
+            ("this process", me.clone()),
+            ("another host", Owner { host: "elsewhere".into(), ..owner.clone() }),
+            ("an earlier boot", Owner { boot: "before".into(), ..owner.clone() }),
+            ("an unknown boot", Owner { boot: String::new(), ..owner.clone() }),
+            ("a reused process id", Owner { started: owner.started + 1, ..owner.clone() }),
+        ];
+        for (who, other) in others {
+            assert!(!other.is_running_for(&me), "{who}");
+        }
+        let signal = |name: &str| {
+            let sent = std::process::Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
+            assert!(sent.success());
+        };
+        signal("-STOP");
+        while owner.is_running_for(&me) {
+            std::thread::yield_now();
+        }
+        assert!(!owner.is_dead_for(&me), "a stopped process keeps its session until its lease is over");
+        signal("-CONT");
+        while !owner.is_running_for(&me) {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!owner.is_running_for(&me));
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct SessionPatch {
     pub model: Option<Option<String>>,
     /// Attributes to set; null removes one.
     pub attributes: Map<String, Value>,
+    /// When it changed, if lists should show it as updated then; never moves the time back.
+    pub at: Option<Timestamp>,
 }
 
 /// Which sessions to list.
@@ -57,7 +59,8 @@ pub struct SessionFilter {
     pub cwd: Option<PathBuf>,
     /// Only delegated ones, only top-level ones, or both.
     pub top_level: Option<bool>,
-    /// Only those a person talks to; the one at work, then the one spoken to last, comes first.
+    /// Only those a person talks to; the one at work in a process that lives, then the one spoken to last, comes
+    /// first.
     pub foreground: bool,
     /// Deleted ones instead of live ones.
     pub deleted: bool,

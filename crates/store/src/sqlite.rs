@@ -11,15 +11,20 @@ mod column;
 mod commands;
 mod connect;
 mod failure;
+mod foreground;
+mod gate;
 mod inbox;
 mod inquiries;
 mod journal;
+mod log;
 mod mailbox;
+mod mark;
 mod output;
 mod proof;
 mod readers;
 mod rules;
 mod runs;
+pub mod salvage;
 mod schema;
 mod search;
 mod sessions;
@@ -29,21 +34,25 @@ mod unfinished;
 mod verify;
 mod writer;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rooftree_protocol::{BlobId, Command, Event, Lane, Session, SessionId, Timestamp};
-use rusqlite::Connection;
+use rusqlite::{Connection, config::DbConfig};
 use tokio::sync::watch;
 
 use self::{
     append::Sealed,
     changes::Changes,
     claims::Wish,
+    gate::Gate,
     inbox::Letter,
     mailbox::Reach,
     proof::Proof,
     readers::Readers,
-    writer::{Promise, Queue, Writer},
+    writer::{Promise, Queue, Writer, files::DatabaseFiles},
 };
 use crate::{
     Answered, Answering, Batch, Claim, ClaimOutcome, CommandRow, Error, InboxItem, Inquiry, NewSessionRow,
@@ -51,37 +60,85 @@ use crate::{
     SessionFilter, SessionPatch, Store, TaskRow, chain, verify::Report,
 };
 
-/// A store in one SQLite file. Dropping it finishes the writes that are queued.
+/// A store in one SQLite file. Dropping it finishes the writes that are queued; the last one to be dropped, over all
+/// processes, moves the log into the file, which is whole by itself then.
 pub struct SqliteStore {
     // Before the writer: a reader may be waiting for it.
-    readers: Readers,
+    readers: Arc<Readers>,
     writer: Option<Writer>,
     changes: Arc<Changes>,
+    path: PathBuf,
+    /// What is missing or damaged, found when it was opened to be read.
+    found: Vec<String>,
+    // Last: it is for whoever has closed all connections.
+    _leaving: Option<Leaving>,
+}
+
+/// A store that was opened to be read, at its end.
+struct Leaving {
+    path: PathBuf,
+    gate: Gate,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.gate.leave_whole(&self.path);
+    }
 }
 
 impl SqliteStore {
     /// The version of the tables. A database that could be opened has it.
     pub const SCHEMA: i64 = schema::VERSION;
 
-    /// Opens a database; makes it, and the directories above it, if it is not there.
+    /// Opens a database; makes it, and the directories above it, if it is not there. One from which something is
+    /// missing that was stored is refused, so that it is not written over.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let changes = Arc::new(Changes::new());
-        let writer = Writer::start(connect::writer(path)?, Arc::clone(&changes))?;
-        Ok(Self { readers: Readers::new(path), writer: Some(writer), changes })
+        let gate = Gate::to_write(path)?;
+        let connection = connect::writer(path)?;
+        let missing = gate.missing(&connection)?;
+        if !missing.is_empty() {
+            // The last connection to close would move what is left of the log, and remove the rest of it.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            let what: Vec<String> = missing.into_iter().chain(gate.log_damage(true)).collect();
+            return Err(Error::Damaged(format!("{}: {}", path.display(), what.join("; "))));
+        }
+        gate.share()?;
+        let (readers, changes) = (Arc::new(Readers::new(path)), Arc::new(Changes::new()));
+        let files = Arc::new(DatabaseFiles::new(path, gate, Arc::clone(&readers)));
+        let writer = Some(Writer::start(connection, Arc::clone(&changes), files)?);
+        Ok(Self { readers, writer, changes, path: path.to_owned(), found: Vec::new(), _leaving: None })
     }
 
     /// Opens a database only to look at it. Works on a read-only file; every write is refused,
-    /// and a search finds only what an earlier one has indexed.
+    /// and a search finds only what an earlier one has indexed. What is missing is told by [`SqliteStore::found`].
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        connect::reader(path)?;
-        Ok(Self { readers: Readers::new(path), writer: None, changes: Arc::new(Changes::new()) })
+        let gate = Gate::to_read(path)?;
+        let connection = connect::reader(path)?;
+        let mut found = gate.missing(&connection)?;
+        found.extend(gate.log_damage(!found.is_empty()));
+        drop(connection);
+        gate.share()?;
+        let leaving = found.is_empty().then(|| Leaving { path: path.to_owned(), gate });
+        Ok(Self {
+            readers: Arc::new(Readers::new(path)),
+            writer: None,
+            changes: Arc::new(Changes::new()),
+            path: path.to_owned(),
+            found,
+            _leaving: leaving,
+        })
     }
 
     /// The file it is in.
     pub fn path(&self) -> &Path {
-        self.readers.path()
+        &self.path
+    }
+
+    /// What is missing from the database, or damaged in its log, in words.
+    pub fn found(&self) -> &[String] {
+        &self.found
     }
 
     fn queue(&self) -> Option<&Queue> {
@@ -265,7 +322,7 @@ impl Store for SqliteStore {
     }
 
     fn sessions(&self, filter: SessionFilter) -> Pending<Vec<Session>> {
-        self.read(move |connection| sessions::list(connection, &filter))
+        self.read(move |connection| foreground::list(connection, &filter))
     }
 
     fn session_by_key(&self, key: &str) -> Pending<Option<Session>> {
@@ -328,12 +385,19 @@ impl Store for SqliteStore {
     }
 
     fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>> {
-        let id = id.clone();
-        self.read(move |connection| blobs::bytes(connection, &id))
+        let (id, queue) = (id.clone(), self.queue().cloned());
+        self.read(move |connection| match (blobs::bytes(connection, &id)?, queue) {
+            // What names it may be queued and not committed yet: the writer answers after everything before it.
+            (None, Some(queue)) => {
+                queue.write_for(Promise::Sight, move |connection| blobs::bytes(connection, &id)).wait()
+            }
+            (found, _) => Ok(found),
+        })
     }
 
     fn verify(&self) -> Pending<Report> {
-        self.read(verify::verify)
+        let found = self.found.clone();
+        self.read(move |connection| verify::verify(connection, found))
     }
 
     fn settled(&self) -> Pending<()> {

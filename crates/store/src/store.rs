@@ -43,7 +43,8 @@ pub trait Store: Send + Sync {
     fn post_to_living(&self, post: Post) -> Pending<Posted>;
 
     /// Takes the exclusive right to work on a session until `until`. Granted if nobody holds
-    /// it, its lease is over at `now`, or its holder is a dead process of this host. Each
+    /// it, if its holder is a dead process of this host, or if its lease is over at `now` and its
+    /// holder is not a running process of this host: the clock may have jumped. Each
     /// grant has a higher fence and a new random token. It brings what the holder would ask for
     /// next: the commands left for it, and the first messages of each lane, [`looked_at`](crate::looked_at) at most.
     fn claim(
@@ -146,7 +147,7 @@ pub trait Store: Send + Sync {
     /// The last piece of what a task's process wrote.
     fn last_output(&self, task: &str) -> Pending<Option<OutputPiece>>;
 
-    /// Stored bytes.
+    /// Stored bytes, those of writes that are queued included: an id that was told can be read at once.
     fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>>;
 
     /// Checks every invariant on what is stored. Read-only.

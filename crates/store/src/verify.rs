@@ -19,6 +19,7 @@ pub const INVARIANTS: &[(&str, &str)] = &[
         "runs begin and end in pairs, nothing happens in one that is not open, and at most the one its session names is open",
     ),
     ("I12", "blobs are named by their content"),
+    ("I13", "nothing that was stored is missing, and the log is whole"),
 ];
 
 /// The invariants that were checked and what was found.

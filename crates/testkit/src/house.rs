@@ -350,7 +350,7 @@ impl House {
 
     /// Wakes what was left unfinished, as a server does when it starts.
     pub async fn recover(&self) -> usize {
-        self.runtime.recover().await.expect("the store can be read")
+        self.runtime.recover().await.expect("the store can be read").len()
     }
 
     /// Stops everything.

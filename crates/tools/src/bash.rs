@@ -3,6 +3,7 @@
 pub mod processes;
 mod start;
 mod teller;
+mod told;
 
 use std::{sync::Arc, time::Duration};
 
@@ -113,11 +114,14 @@ impl Tool for Bash {
         Some(text(input, "command").to_owned())
     }
 
-    fn preview(&self, input: &Value, _context: &ToolContext) -> String {
-        match text(input, "description") {
-            "" => text(input, "command").to_owned(),
-            description => format!("{}\n# {description}", text(input, "command")),
+    fn preview(&self, input: &Value, context: &ToolContext) -> String {
+        let mut preview = text(input, "command").to_owned();
+        let description = Some(text(input, "description")).filter(|description| !description.is_empty());
+        for line in description.into_iter().chain(told::weaker(context)) {
+            preview.push_str("\n# ");
+            preview.push_str(line);
         }
+        preview
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -137,7 +141,7 @@ impl Tool for Bash {
 }
 
 async fn wait(started: Started, input: &Value, context: &ToolContext) -> ToolOutput {
-    let Started { process, remark, refused } = started;
+    let Started { process, remark, refused, notices, told } = started;
     refused.watched(context.progress.clone());
     let secs = number(input, "timeout_secs").unwrap_or(DEFAULT_SECS);
     let bounds = Bounds { time: Some(Duration::from_secs(secs)), output: OUTPUT_BYTES };
@@ -148,8 +152,15 @@ async fn wait(started: Started, input: &Value, context: &ToolContext) -> ToolOut
         () = teller.tell_regularly() => return ToolOutput::failed(ErrorCode::Internal, "The command was lost."),
     };
     teller.tell();
-    let remarks: Vec<String> = remark.into_iter().chain(refused.news()).collect();
-    with_remark((!remarks.is_empty()).then(|| remarks.join("\n")), describe(&finished, secs))
+    let kept_out = finished.kept_out.iter().map(|words| format!("[sandbox: {words}]"));
+    let remarks: Vec<String> = remark.into_iter().chain(refused.news()).chain(kept_out).collect();
+    let mut output = describe(&finished, secs);
+    if let Some(hint) = told.hint(&output) {
+        output.content.push(Part::text(format!("\n{hint}")));
+    }
+    output.notices.extend(notices);
+    output.notices.extend(told::kept_out(&finished.kept_out));
+    with_remark((!remarks.is_empty()).then(|| remarks.join("\n")), output)
 }
 
 /// What people and the model should know about how it ran stands above what it wrote.
@@ -181,11 +192,11 @@ fn describe(finished: &Finished, secs: u64) -> ToolOutput {
 
 /// Leaves it running in the background.
 fn leave(processes: &Processes, started: Started, input: &Value, context: &ToolContext) -> ToolOutput {
-    let Started { process, remark, refused } = started;
+    let Started { process, remark, refused, notices, told: _ } = started;
     let (session, call) = (context.session.clone(), context.call.clone());
     let command = text(input, "command").to_owned();
     let id = processes.adopt(process, Request { session, call, command, refused });
     let words =
         format!("Started in the background as task {id}. BashOutput shows what it writes, TaskStop ends it.");
-    with_remark(remark, ToolOutput::done(words))
+    with_remark(remark, ToolOutput { notices, ..ToolOutput::done(words) })
 }

@@ -16,7 +16,11 @@ use rooftree_process::{
 };
 use rooftree_protocol::{Confinement, Network, SandboxMode, SessionId};
 
-use crate::obeyed::OBEYED;
+use crate::{
+    obeyed::OBEYED,
+    place,
+    scope::{FileScope, Known},
+};
 use hiding::Hiding;
 
 pub use survey::Survey;
@@ -37,8 +41,14 @@ pub struct Confining {
     pub scratch: Option<PathBuf>,
     /// What rules keep from being read, as [`crate::Policy::unreadable`] says it.
     pub unreadable: Arc<[String]>,
+    /// Directories of our own that the session's file tools may read: skills, memory, working copies.
+    pub shared: Arc<[PathBuf]>,
+    /// The directory tree that the session's directory is a copy of, and the root of the copy.
+    pub copy: Option<(PathBuf, PathBuf)>,
     /// What was found on the disk; copies share it.
     pub survey: Survey,
+    /// Where private places really are; copies share it.
+    pub known: Known,
 }
 
 /// A sandbox, and what it does not keep although rules say so.
@@ -60,10 +70,19 @@ impl Confining {
     /// Whether a path is in a directory of our own, where what is written decides what happens later. Whoever
     /// works in such a directory may change what is in that one.
     pub fn guards(&self, path: &Path, cwd: &Path) -> bool {
+        let (path, cwd) = (place::real(path), place::real(cwd));
         let is_own = |directory: &PathBuf| {
-            path.starts_with(directory) && !(cwd.starts_with(directory) && path.starts_with(cwd))
+            path.starts_with(directory) && !(cwd.starts_with(directory) && path.starts_with(&cwd))
         };
-        self.private.iter().any(is_own)
+        self.known.of(&self.private).own().iter().any(is_own)
+    }
+
+    /// Which files the file tools of a session in this directory may touch without a rule.
+    pub fn file_scope(&self, cwd: &Path) -> FileScope {
+        let Confinement { writable, readable, reading, .. } = &self.confinement;
+        let granted = [cwd].into_iter().map(Path::to_owned).chain(writable.iter().cloned());
+        let granted = granted.chain(readable.iter().cloned()).chain(self.shared.iter().cloned());
+        FileScope::new(self.known.of(&self.private), granted, *reading).in_copy(self.copy.clone())
     }
 
     /// The same with other settings, without what is known about the disk being lost.
@@ -91,7 +110,7 @@ impl Confining {
     }
 
     fn bare(&self, cwd: &Path) -> Option<Sandbox> {
-        let Confinement { mode, network, writable, readable } = &self.confinement;
+        let Confinement { mode, network, writable, readable, .. } = &self.confinement;
         if *mode == SandboxMode::Off {
             return None;
         }
@@ -100,10 +119,14 @@ impl Confining {
         let mut sandbox = Sandbox::around(cwd, reach);
         sandbox.writable.extend(writable.iter().cloned());
         sandbox.readable.extend(readable.iter().cloned());
-        sandbox.hidden.extend(self.private.iter().cloned());
+        sandbox.hidden.extend(self.known.of(&self.private).own().iter().cloned());
         let walled = OBEYED.iter().filter(|obeyed| obeyed.is_walled).map(|obeyed| cwd.join(obeyed.name));
         sandbox.protected.extend(walled);
         sandbox.protected.extend(self.protected.iter().cloned());
+        sandbox.git.quarantine = self.scratch.as_ref().map(|scratch| scratch.with_file_name("quarantine"));
+        // Named by the user, so what is in there is the user's decision.
+        let is_named = |path: &&PathBuf| path.starts_with(cwd) && path.as_path() != cwd;
+        sandbox.git.allowed = writable.iter().filter(is_named).cloned().collect();
         Some(sandbox)
     }
 

@@ -1,15 +1,18 @@
 //! List: what is in a directory.
 
-use std::{cmp::Reverse, ffi::OsStr};
+use std::{cmp::Reverse, path::Path};
 
 use futures::future::BoxFuture;
+use ignore::DirEntry;
 use rooftree_protocol::{Effect, ToolKind, ToolSpec};
 use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, Argument, Kind, flag, text},
-    blocking, place,
+    blocking,
+    lexical::lexical,
+    place,
     reach::{Directory, is_directory},
     walk::{self, Hiding},
 };
@@ -94,7 +97,7 @@ fn list(input: &Value, shown: &str, context: &ToolContext) -> Result<ToolOutput,
             break;
         }
         if entry.depth() == 1 {
-            entries.extend(describe(&directory, entry.file_name()));
+            entries.extend(describe(&directory, &entry, context));
         }
     }
     entries.sort_by(|a, b| (Reverse(a.is_directory), &a.name).cmp(&(Reverse(b.is_directory), &b.name)));
@@ -112,14 +115,22 @@ fn list(input: &Value, shown: &str, context: &ToolContext) -> Result<ToolOutput,
 }
 
 /// What has this name in the directory; nothing if that is gone.
-fn describe(directory: &Directory, name: &OsStr) -> Option<Entry> {
+fn describe(directory: &Directory, entry: &DirEntry, context: &ToolContext) -> Option<Entry> {
+    let name = entry.file_name();
     let found = directory.stat(name).ok()?;
     let is_directory = is_directory(&found);
     let name_shown = place::one_line(&name.to_string_lossy());
     let line = match (is_directory, directory.link(name)) {
         (true, _) => format!("{name_shown}/"),
-        (false, Some(target)) => format!("{name_shown} → {}", place::one_line(&target.to_string_lossy())),
+        (false, Some(target)) => format!("{name_shown} → {}", shown_target(entry.path(), &target, context)),
         (false, None) => format!("{name_shown}  {}", place::size(u64::try_from(found.st_size).unwrap_or(0))),
     };
     Some(Entry { name: name_shown, is_directory, line })
+}
+
+/// Where a link leads, unless that must not be read: a link's text names a file too.
+fn shown_target(link: &Path, target: &Path, context: &ToolContext) -> String {
+    let written = lexical(&link.parent().unwrap_or(link).join(target));
+    let is_shown = [written, place::real(link)].iter().all(|path| context.reach.admits_elsewhere(path));
+    if is_shown { place::one_line(&target.to_string_lossy()) } else { "[not shown]".to_owned() }
 }

@@ -4,14 +4,20 @@
 //! an editor that opens the project, an agent. What only runs when somebody builds or tests the project is
 //! its source, and no list could tell that apart.
 
+mod git;
+mod names;
+
 use std::path::Path;
 
 use crate::reach::is_plain;
 
+pub(crate) use git::{NAMED_BY_GIT, named_by_git};
+pub(crate) use names::OBEYED;
+
 /// A name, and who obeys it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Obeyed {
-    /// One part of a path, or several.
+    /// One part of a path, or several; `*` at its beginning stands for any beginning.
     pub name: &'static str,
     /// Who, and how, in words that follow "which".
     pub by: &'static str,
@@ -28,32 +34,6 @@ const fn asked(name: &'static str, by: &'static str) -> Obeyed {
     Obeyed { name, by, is_walled: false }
 }
 
-/// The list. `.git` has walls of its own: git must be able to write there.
-pub(crate) const OBEYED: [Obeyed; 19] = [
-    asked(".git", "git obeys: its hooks and settings name programs"),
-    asked(".gitconfig", "git obeys: its settings name programs"),
-    asked(".gitmodules", "git obeys: it says from where code is fetched"),
-    asked(".husky", "git obeys: its hooks run with every commit"),
-    asked(
-        ".pre-commit-config.yaml",
-        "git obeys through its hooks: it names programs that run with every commit",
-    ),
-    asked("lefthook.yml", "git obeys through its hooks: it names programs that run with every commit"),
-    walled(".rooftree", "this program obeys: settings, hooks, agents"),
-    walled(".claude", "agents obey: settings, hooks, commands"),
-    walled(".agents", "agents obey: definitions and skills"),
-    walled(".emdash", "agents obey: definitions and rules"),
-    walled(".cursor", "agents obey: rules, hooks and servers"),
-    walled(".mcp.json", "agents obey: it names programs they start"),
-    walled(".vscode", "editors obey: its settings and tasks name programs"),
-    walled(".idea", "editors obey: its settings and watchers name programs"),
-    walled(".devcontainer", "editors obey: its first command runs outside of the container"),
-    walled(".devcontainer.json", "editors obey: its first command runs outside of the container"),
-    walled(".cargo/config.toml", "cargo obeys, which editors start: it names programs"),
-    walled(".cargo/config", "cargo obeys, which editors start: it names programs"),
-    walled(".envrc", "shells obey: it runs when somebody enters the directory"),
-];
-
 /// Everything in a path that is obeyed. A name that is not text may be any of them.
 pub(crate) fn in_path(path: &Path) -> Vec<&'static Obeyed> {
     let parts: Vec<Option<&str>> = path.components().map(|part| part.as_os_str().to_str()).collect();
@@ -63,6 +43,10 @@ pub(crate) fn in_path(path: &Path) -> Vec<&'static Obeyed> {
 
 /// Whether a glob says a name as it stands. What a wildcard stands for, nobody has named.
 pub(crate) fn is_named(glob: &str, obeyed: &Obeyed) -> bool {
+    // It has no name of its own: the rule must name the very file.
+    if std::ptr::eq(obeyed, &NAMED_BY_GIT) {
+        return is_plain(glob) && glob != "*";
+    }
     let mut depth = 0_usize;
     let parts = glob.split('/').map(|part| {
         let is_choice = depth > 0;
@@ -76,9 +60,16 @@ pub(crate) fn is_named(glob: &str, obeyed: &Obeyed) -> bool {
 fn holds(parts: &[Option<&str>], name: &str, is_any: impl Fn(&Option<&str>) -> bool) -> bool {
     let wanted: Vec<&str> = name.split('/').collect();
     let is_it = |(part, wanted): (&Option<&str>, &&str)| {
-        is_any(part) || part.is_some_and(|part| part.eq_ignore_ascii_case(wanted))
+        is_any(part) || part.is_some_and(|part| is_same(part, wanted))
     };
     parts.windows(wanted.len()).any(|window| window.iter().zip(&wanted).all(is_it))
+}
+
+fn is_same(part: &str, wanted: &str) -> bool {
+    match wanted.strip_prefix('*') {
+        Some(ending) => part.to_ascii_lowercase().ends_with(ending),
+        None => part.eq_ignore_ascii_case(wanted),
+    }
 }
 
 #[cfg(test)]
@@ -119,6 +110,10 @@ mod tests {
             (".claude/.git/x", vec![".git", ".claude"]),
             (".cargo/config.toml", vec![".cargo/config.toml"]),
             (".cargo/registry", vec![]),
+            ("shop.Code-Workspace", vec!["*.code-workspace"]),
+            (".config/git/config", vec![".config/git"]),
+            ("home/.bashrc", vec![".bashrc"]),
+            ("bashrc", vec![]),
             (".github/workflows/a.yml", vec![]),
         ];
         for (path, wanted) in table {

@@ -15,11 +15,12 @@ mod narrow;
 mod path;
 mod reach;
 mod rule;
+mod trespass;
 mod wording;
 
 use rooftree_protocol::{Effect, PermissionMode};
 
-use crate::{obeyed::Obeyed, place::Pinned};
+use crate::{Reach, obeyed::Obeyed, place::Pinned, scope::FileScope};
 use call::{Beyond, Facts, Family, Hit, family};
 use line::{Cover, Line, Uncovered};
 use wording::{name_of, weakest_mode_for, words_for};
@@ -63,22 +64,28 @@ impl Policy {
 
     /// Judges one call whose links were followed before, and does not follow them again: what is
     /// judged is what will be opened.
-    pub fn judge_at(&self, judged: &Judged<'_>, pinned: Option<&Pinned>) -> Verdict {
-        self.explain_at(judged, pinned).verdict
+    pub fn judge_at(&self, judged: &Judged<'_>, reach: &Reach) -> Verdict {
+        self.explain_at(judged, reach).verdict
     }
 
     /// Judges one call and tells how.
     pub fn explain(&self, judged: &Judged<'_>) -> Derivation {
-        self.explain_at(judged, judged.pinned().as_ref())
+        self.explain_within(judged, judged.pinned().as_ref(), &FileScope::default())
     }
 
     /// Judges one call whose links were followed before, and tells how.
-    pub fn explain_at(&self, judged: &Judged<'_>, pinned: Option<&Pinned>) -> Derivation {
-        let facts = Facts::of(judged, pinned);
+    pub fn explain_at(&self, judged: &Judged<'_>, reach: &Reach) -> Derivation {
+        self.explain_within(judged, reach.pinned(), reach.scope())
+    }
+
+    fn explain_within(&self, judged: &Judged<'_>, pinned: Option<&Pinned>, scope: &FileScope) -> Derivation {
+        let facts = Facts::of(judged, pinned, scope);
         let mut walk = Walk { policy: self, facts: &facts, effect: facts.effect(), uncovered: None };
         let mut steps = Vec::with_capacity(8);
         let skill = (!self.followed.is_empty()).then_some(Layer::Skill);
-        let others = [Layer::Plan, Layer::Ask, Layer::Grants, Layer::Allow, Layer::Mode];
+        let scope = (family(judged.tool) == Family::Path).then_some(Layer::Scope);
+        let others = [Layer::Plan, Layer::Ask, Layer::Grants, Layer::Allow];
+        let others = others.into_iter().chain(scope).chain([Layer::Mode]);
         for layer in [Layer::Deny].into_iter().chain(skill).chain(others) {
             let verdict = walk.ask(layer);
             let uncovered = walk.uncovered_in(layer);
@@ -95,7 +102,7 @@ impl Policy {
 
     /// The narrowest rule that would allow this call the next time.
     pub fn suggested_rule(judged: &Judged<'_>) -> Rule {
-        Facts::of(judged, judged.pinned().as_ref()).exact_rule()
+        Facts::of(judged, judged.pinned().as_ref(), &FileScope::default()).exact_rule()
     }
 
     fn rules_of(&self, layer: Layer) -> usize {
@@ -105,7 +112,7 @@ impl Policy {
             Layer::Ask => self.ask.len(),
             Layer::Grants => self.allow.iter().filter(|rule| is_grant(rule)).count(),
             Layer::Allow => self.allow.iter().filter(|rule| !is_grant(rule)).count(),
-            Layer::Plan | Layer::Mode | Layer::Person => 0,
+            Layer::Plan | Layer::Scope | Layer::Mode | Layer::Person => 0,
         }
     }
 }
@@ -154,6 +161,10 @@ impl Walk<'_> {
                 Some(line) => self.allowed_line(line),
                 None => self.allowed_by(allow.iter().filter(|rule| !is_grant(rule))),
             },
+            Layer::Scope => self.facts.trespass().map(|trespass| trespass.verdict(&self.facts.exact_rule())),
+            Layer::Mode if *mode < PermissionMode::Auto && self.facts.beyond() == Some(Beyond::Reading) => {
+                None
+            }
             // What other programs obey is no mode's to allow, but for the one that allows everything.
             Layer::Mode if *mode != PermissionMode::Bypass && self.is_obeyed() => None,
             Layer::Mode => mode.permits(self.effect).then(|| Verdict::Allow(self.why_permitted())),
@@ -176,7 +187,12 @@ impl Walk<'_> {
         };
         let mut rules = self.policy.allow.iter().filter(is_here);
         let mut unnamed = || rules.find_map(|rule| self.facts.unnamed(rule));
-        line.or_else(|| {
+        let private = || {
+            let mut rules = self.policy.allow.iter().filter(is_here);
+            rules.find_map(|rule| self.facts.unnamed_private(rule))
+        };
+        let private = private().map(|place| (Some(place), "only a rule that names it would"));
+        line.or(private).or_else(|| {
             unnamed().map(|obeyed| (Some(obeyed.name.to_owned()), "only a rule that names it would"))
         })
     }
@@ -213,7 +229,8 @@ impl Walk<'_> {
             effect: Effect::LocalMutation,
             cwd: real.cwd,
         };
-        matches!(self.policy.judge(&write), Verdict::Allow(_))
+        let derivation = self.policy.explain_within(&write, write.pinned().as_ref(), self.facts.scope);
+        matches!(derivation.verdict, Verdict::Allow(_))
     }
 
     fn why_permitted(&self) -> String {
@@ -227,12 +244,19 @@ impl Walk<'_> {
         let rule = self.facts.exact_rule().to_string().replace('\'', r"'\''");
         let does = match self.facts.beyond() {
             Some(Beyond::Outside) => "changes files outside the working directory".to_owned(),
+            Some(Beyond::Reading) => {
+                "reads files outside the working directory and what commands can read".to_owned()
+            }
             Some(Beyond::Obeyed(Obeyed { name, by, .. })) => {
                 format!("changes `{name}`, which {by}; no wildcard covers that,")
             }
             None => words_for(self.effect).to_owned(),
         };
-        let weakest = if self.is_obeyed() { PermissionMode::Bypass } else { weakest_mode_for(self.effect) };
+        let weakest = match self.facts.beyond() {
+            Some(Beyond::Obeyed(_)) => PermissionMode::Bypass,
+            Some(Beyond::Reading) => PermissionMode::Auto,
+            Some(Beyond::Outside) | None => weakest_mode_for(self.effect),
+        };
         let uncovered = match &self.uncovered {
             Some(Uncovered { part: Some(part), why }) => format!(" (`{part}`: {why})"),
             Some(Uncovered { part: None, why }) => format!(" ({why})"),

@@ -13,6 +13,8 @@ mod save;
 mod target;
 
 use std::{
+    fs::Metadata,
+    os::unix::fs::MetadataExt,
     path::Path,
     sync::{
         Arc,
@@ -20,12 +22,15 @@ use std::{
     },
 };
 
-use crate::place::Pinned;
+use crate::{
+    place::Pinned,
+    scope::{Access, FileScope},
+};
 
 pub use denied::DeniedPaths;
 pub(crate) use denied::is_plain;
 pub(crate) use directory::{Directory, Neighbours, is_directory};
-pub(crate) use opened::read;
+pub(crate) use opened::{read, read_within};
 pub(crate) use target::Target;
 
 /// What one call may touch. Nothing, until it is made of what was judged. Cheap to clone.
@@ -36,14 +41,26 @@ pub struct Reach(Arc<Inner>);
 struct Inner {
     pinned: Option<Pinned>,
     denied: DeniedPaths,
+    scope: FileScope,
+    /// What the scope says about the place itself; none if nothing below it needs more trust.
+    level: Option<Access>,
     /// Entries that a walk left out because a rule denies them.
     left_out: AtomicUsize,
+    /// Those of them that the scope keeps from this call.
+    beyond_scope: AtomicUsize,
 }
 
 impl Reach {
     /// A place, less what is denied; [`crate::Policy::reach`] makes it of what is to be judged.
-    pub(crate) fn new(pinned: Pinned, denied: DeniedPaths) -> Self {
-        Self(Arc::new(Inner { pinned: Some(pinned), denied, left_out: AtomicUsize::new(0) }))
+    pub(crate) fn new(pinned: Pinned, denied: DeniedPaths, scope: FileScope) -> Self {
+        let is_divided = scope.is_divided_below(&pinned.real);
+        let level = is_divided.then(|| scope.access(&pinned.real));
+        Self(Arc::new(Inner { pinned: Some(pinned), denied, scope, level, ..Inner::default() }))
+    }
+
+    /// Which files the session may touch without a rule.
+    pub fn scope(&self) -> &FileScope {
+        &self.0.scope
     }
 
     /// The place the call is about, if it is about one.
@@ -53,17 +70,40 @@ impl Reach {
 
     /// Whether any rule keeps anything from this call.
     pub(crate) fn is_limited(&self) -> bool {
-        !self.0.denied.is_empty()
+        !self.0.denied.is_empty() || self.0.level.is_some()
     }
 
-    /// Whether no rule denies a path or a directory above it.
+    /// Whether no rule denies a path or a directory above it, and it needs no more trust than the place the
+    /// call was judged by.
     pub(crate) fn admits(&self, path: &Path) -> bool {
-        !self.0.denied.covers(path)
+        !self.0.denied.covers(path) && self.is_in_scope(path)
     }
 
     /// The same for an entry of a directory that is admitted; counts what is not.
     pub(crate) fn admits_entry(&self, path: &Path) -> bool {
-        self.counted(!self.0.denied.names(path))
+        let is_in_scope = self.is_in_scope(path);
+        if !is_in_scope {
+            self.0.beyond_scope.fetch_add(1, Ordering::Relaxed);
+        }
+        self.counted(is_in_scope && !self.0.denied.names(path))
+    }
+
+    /// Whether a path that this call did not name may be told to it: what a link leads to.
+    pub(crate) fn admits_elsewhere(&self, path: &Path) -> bool {
+        !self.0.denied.covers(path) && !matches!(self.0.scope.access(path), Access::Private(_))
+    }
+
+    /// Whether an opened file may be read: not if it is a private file under another name.
+    ///
+    /// Invariant: a hard link to a private file is as private as the file.
+    pub(crate) fn admits_file(&self, file: &Metadata) -> bool {
+        let is_judged_private =
+            || self.pinned().is_some_and(|at| matches!(self.0.scope.access(&at.real), Access::Private(_)));
+        file.nlink() < 2 || !self.0.scope.is_private_file(file.dev(), file.ino()) || is_judged_private()
+    }
+
+    fn is_in_scope(&self, path: &Path) -> bool {
+        self.0.level.as_ref().is_none_or(|level| !self.0.scope.access(path).exceeds(level))
     }
 
     /// The same for an entry of a list, whatever it is in.
@@ -87,6 +127,9 @@ impl Reach {
     pub(crate) fn notice(&self) -> Option<String> {
         match self.left_out() {
             0 => None,
+            count if self.0.beyond_scope.load(Ordering::Relaxed) > 0 => Some(format!(
+                "[not shown: {count} that a rule denies, that are private, or that are outside; a rule that names them would show them]"
+            )),
             1 => Some("[1 entry not shown: a rule denies it]".to_owned()),
             count => Some(format!("[{count} entries not shown: a rule denies them]")),
         }

@@ -6,13 +6,15 @@
 mod cursor;
 mod deeds;
 mod named;
+mod outside;
 mod parser;
 mod standing;
 mod tree;
 mod variables;
 
 pub use deeds::{Access, Call, Deeds};
-pub use named::{Named, Names, Role, Start};
+pub use named::{Named, Names, Role, Start, runs_what_it_reads};
+pub use outside::reads_outside;
 use parser::Parser;
 pub use standing::{Standing, standing, unwrapped};
 pub use tree::{Assignment, Command, Compound, Piece, Redirect, Script, Simple, Way, Word};
@@ -56,13 +58,12 @@ pub fn parse(text: &str) -> Result<Parsed, Refusal> {
 /// file is written.
 pub fn only_looks(text: &str) -> bool {
     Deeds::of(text).is_ok_and(|deeds| {
-        let runs_git = || deeds.calls.iter().any(|call| call.name().as_deref() == Some("git"));
         !deeds.calls.is_empty()
             && deeds.doubts.is_empty()
             && deeds.calls.iter().all(looks)
             && deeds.files.iter().all(Access::is_harmless)
             // Git heeds the settings of the repository it is in, and another one is not the user's.
-            && !(deeds.moves() && runs_git())
+            && !(deeds.moves() && deeds.runs_git())
     })
 }
 
@@ -99,5 +100,5 @@ pub fn fuzz(bytes: &[u8]) {
             let _ = (standing(call), innermost(call), call.shown());
         }
     }
-    let _ = only_looks(&text);
+    let _ = (only_looks(&text), reads_outside(&text));
 }

@@ -17,7 +17,9 @@ use rooftree_protocol::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Confining, Reach, lexical::lexical, reach::Target, walk, way_back::WayBack};
+use crate::{
+    Confining, Reach, lexical::lexical, notice::Notice, reach::Target, shell, walk, way_back::WayBack,
+};
 
 /// Something an agent can do.
 ///
@@ -111,6 +113,13 @@ pub trait Tool: Send + Sync {
 
     /// Does it. `input` is what `normalise` returned.
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput>;
+}
+
+/// Whether what a call returns may come from outside, where text is written by strangers. It is told from what the
+/// journal keeps of the call, so that runs recorded earlier are judged in the same way.
+pub fn returns_outside_text(kind: ToolKind, tool: &str, input: &Value) -> bool {
+    let command = || input.get("command").and_then(Value::as_str).unwrap_or_default();
+    kind == ToolKind::Fetch || (tool == "Bash" && shell::reads_outside(command()))
 }
 
 /// What a tool is given besides its arguments. Cheap to clone.
@@ -258,6 +267,8 @@ pub struct ToolOutput {
     pub usage: Option<Usage>,
     /// Bytes to keep, e.g. an image that was read: the caller stores them and adds the part.
     pub media: Vec<Media>,
+    /// What people should know too, not only the model.
+    pub notices: Vec<Notice>,
 }
 
 /// A change of how much may happen in a session without asking.

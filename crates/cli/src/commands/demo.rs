@@ -61,6 +61,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         mark: crate::external_agents::mark(environment),
         servers: Default::default(),
         hooks: Default::default(),
+        widest_mode: None,
         secrets: Arc::new(secrets::known(environment)),
     }
     .start();

@@ -9,6 +9,7 @@ mod models;
 mod online;
 mod page;
 mod providers;
+mod salvage;
 mod sandbox;
 mod verify;
 
@@ -37,12 +38,16 @@ pub struct Arguments {
 enum Action {
     /// Read the whole database and check every promise it makes; changes nothing
     Verify,
+    /// Save what can be read of a damaged database to a new file; changes nothing
+    Salvage(salvage::Arguments),
 }
 
 /// Looks at everything. What is wrong makes the exit code 1; what is only odd does not.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    if let Some(Action::Verify) = arguments.action {
-        return verify::execute(environment, arguments.json).await;
+    match arguments.action {
+        Some(Action::Verify) => return verify::execute(environment, arguments.json).await,
+        Some(Action::Salvage(salvage)) => return salvage::execute(salvage, environment, arguments.json),
+        None => {}
     }
     let mut checks = machine::checks();
     checks.push(sandbox::check().await);

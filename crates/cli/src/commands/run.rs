@@ -48,6 +48,9 @@ use crate::{
     web::Online,
 };
 
+/// How long agents in background are waited for if nothing else is said.
+const AGENTS_WAIT: Duration = Duration::from_secs(600);
+
 /// Options of `rooftree run`.
 #[derive(Args, Debug)]
 pub struct Arguments {
@@ -107,9 +110,10 @@ pub struct Arguments {
     /// With stream-json: also write text as it comes
     #[arg(long)]
     pub include_deltas: bool,
-    /// Time to wait for agents in background after the answer, e.g. 90s; then they are stopped
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "10m")]
-    pub wait: Duration,
+    /// Time to wait for agents and programs in background after the answer, e.g. 90s; then they are stopped.
+    /// Without it agents are waited for 10 minutes, and programs end with the run
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub wait: Option<Duration>,
     /// Do not wait for agents in background: they go on when the session does
     #[arg(long, conflicts_with = "wait")]
     pub no_wait: bool,
@@ -205,9 +209,14 @@ async fn attempt(
         mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
         hooks: household.hooks,
+        widest_mode: household.widest_mode,
     };
     let runtime = plan.start();
-    let policy = if arguments.no_wait { Policy::Leave } else { Policy::Wait(arguments.wait) };
+    let policy = match arguments.wait {
+        _ if arguments.no_wait => Policy::Leave,
+        Some(most) => Policy::WaitForAll(most),
+        None => Policy::Wait(AGENTS_WAIT),
+    };
     let linger = Linger::new(policy);
     let job = Job { errand, target, asking, linger, remarks, input: arguments.input_format };
     match follow(&runtime.handle(), job, view_for(arguments, environment), report).await {
@@ -259,7 +268,7 @@ fn asking(arguments: &Arguments, environment: &Environment) -> Asked {
 /// Where events go to standard output, they need not be told on standard error too.
 fn view_for(arguments: &Arguments, environment: &Environment) -> Box<dyn view::View> {
     let detail = match (arguments.output_format, chosen::detail(environment)) {
-        (OutputFormat::StreamJson, view::Detail::Usual) => view::Detail::Quiet,
+        (OutputFormat::StreamJson, view::Detail::Usual) => view::Detail::Remarks,
         (_, detail) => detail,
     };
     chosen::view(environment, detail)

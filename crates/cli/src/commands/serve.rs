@@ -3,6 +3,7 @@
 
 use std::{
     net::{IpAddr, SocketAddr},
+    os::unix::process::CommandExt,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -11,7 +12,7 @@ use clap::Args;
 use futures::FutureExt;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::external_agent::{Callbacks, Door};
-use rooftree_runtime::{Asking, Definitions, Runtime, SystemClock};
+use rooftree_runtime::{Asking, Definitions, Runtime, SystemClock, Unfinished};
 use rooftree_server::{Agents, Options, Server};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -53,12 +54,16 @@ pub struct Arguments {
     /// How long an answer is held when somebody must permit something first
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "5m")]
     pub permission_timeout: Duration,
+    /// Leave sessions that were interrupted as they are, instead of going on with them
+    #[arg(long)]
+    pub no_resume: bool,
     #[command(flatten)]
     pub confined: Confined,
 }
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    hide_token(&arguments, environment);
     // Listens for these from the start: whoever stops it early must not cut it off.
     let mut leaving = Leaving::listen()?;
     let settings = settings::load(environment)?;
@@ -79,7 +84,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let callbacks = Callbacks::new(&external_agents::secret(environment)?, door(base.clone()));
     let address = SocketAddr::new(arguments.bind, arguments.port);
     let deliver = external_agents::deliver(callbacks.clone());
-    let Arguments { token, hosts, permission_timeout, .. } = arguments;
+    let Arguments { token, hosts, permission_timeout, no_resume, .. } = arguments;
     let server = Server::listen(Options { address, token, hosts, deliver }).await;
     let server = server.map_err(|error| error.problem())?;
     let url = format!("http://{}", server.address());
@@ -116,6 +121,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
         hooks: household.hooks,
+        widest_mode: household.widest_mode,
     };
     let runtime = plan.start();
     let server = server.with_agents(Agents {
@@ -127,20 +133,55 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         heartbeat: HEARTBEAT,
         at_once: AT_ONCE,
     });
-    let done = serve(server, &runtime, &mut leaving, &url).await;
+    let resume = if no_resume { Resume::Nothing } else { Resume::Everything };
+    let done = match resumed(&runtime, resume, environment).await {
+        Ok(words) => serve(server, &mut leaving, &format!("listening on {url}{words}\n")).await,
+        Err(problem) => Err(problem),
+    };
     runtime.stop().await;
     done.map(|()| Exit::DONE)
 }
 
-/// Answers until somebody wants it to end. Callbacks that are under way are still heard.
-async fn serve(server: Server, runtime: &Runtime, leaving: &mut Leaving, url: &str) -> Result<(), Problem> {
-    let unfinished = runtime.recover().await.map_err(|error| error.problem())?;
-    let went_on = match unfinished {
-        0 => String::new(),
-        1 => "; 1 session goes on".into(),
-        count => format!("; {count} sessions go on"),
+/// Which sessions that were left unfinished a server goes on with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Resume {
+    Everything,
+    Nothing,
+}
+
+/// Goes on with what is unfinished, names it with its mode, and says why something stays unfinished. Returns how
+/// many there are, in words.
+async fn resumed(runtime: &Runtime, resume: Resume, environment: &Environment) -> Result<String, Problem> {
+    let unfinished = match resume {
+        Resume::Everything => runtime.recover().await,
+        Resume::Nothing => runtime.unfinished().await,
     };
-    output::print(&format!("listening on {url}{went_on}\n"))?;
+    let unfinished = unfinished.map_err(|error| error.problem())?;
+    let mut count = 0_u32;
+    for one in &unfinished {
+        let Unfinished { session, title, mode, problem } = one;
+        let about = title.as_deref().unwrap_or("a message waits");
+        let words = match problem {
+            Some(problem) => format!("stays unfinished: {}: {}", session.id, problem.message),
+            None if resume == Resume::Nothing => format!("stays unfinished: {} ({about})", session.id),
+            None => {
+                count += 1;
+                format!("goes on: {} ({}, mode {mode}): {about}", session.id, session.agent)
+            }
+        };
+        output::mention(environment, &words);
+    }
+    Ok(match (count, resume) {
+        (_, Resume::Nothing) if !unfinished.is_empty() => "; --no-resume: nothing goes on".to_owned(),
+        (0, _) => String::new(),
+        (1, _) => "; 1 session goes on".to_owned(),
+        (count, _) => format!("; {count} sessions go on"),
+    })
+}
+
+/// Answers until somebody wants it to end. Callbacks that are under way are still heard.
+async fn serve(server: Server, leaving: &mut Leaving, words: &str) -> Result<(), Problem> {
+    output::print(words)?;
     let stop = CancellationToken::new();
     let mut serving = std::pin::pin!(server.run(stop.clone()));
     let served = tokio::select! {
@@ -151,6 +192,29 @@ async fn serve(server: Server, runtime: &Runtime, leaving: &mut Leaving, url: &s
         }
     };
     served.map_err(|error| error.problem())
+}
+
+/// Starts this program again with the token in its environment, if it was given as an argument: arguments of a
+/// process can be read by every other one. Where that fails, it is said.
+fn hide_token(arguments: &Arguments, environment: &Environment) {
+    let Some(token) = &arguments.token else { return };
+    let mut given = std::env::args_os().skip(1);
+    let (mut kept, mut is_shown) = (Vec::new(), false);
+    while let Some(argument) = given.next() {
+        let text = argument.to_string_lossy();
+        match (text.as_ref() == "--token", text.starts_with("--token=")) {
+            (true, _) => (is_shown, _) = (true, given.next()),
+            (_, true) => is_shown = true,
+            _ => kept.push(argument),
+        }
+    }
+    if is_shown {
+        let program = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
+        let mut again = std::process::Command::new(program);
+        let error = again.args(kept).env("ROOFTREE_SERVER_TOKEN", token).exec();
+        let words = "--token can be read by every program of this machine; use ROOFTREE_SERVER_TOKEN";
+        output::mention(environment, &format!("{words} ({error})"));
+    }
 }
 
 /// Agents that want to be asked over HTTP and cannot be, because nobody can show a token.

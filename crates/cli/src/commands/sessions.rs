@@ -95,7 +95,9 @@ pub fn to_read(environment: &Environment) -> Result<Option<Arc<dyn Store>>, Prob
         return Ok(None);
     }
     match SqliteStore::open_read_only(&environment.database) {
-        Ok(store) => Ok(Some(Arc::new(store))),
+        Ok(store) if store.found().is_empty() => Ok(Some(Arc::new(store))),
+        // A list that lacks something must not look whole.
+        Ok(store) => Err(in_words(rooftree_store::Error::Damaged(store.found().join("; ")))),
         // An older database must be brought up to date first, and that is writing.
         Err(_) => environment.store().map(Some),
     }

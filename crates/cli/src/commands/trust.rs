@@ -1,5 +1,7 @@
 //! Trusts what the project around the working directory brings: agents, skills, hooks, servers, rules.
 
+use std::path::Path;
+
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::definitions::Places;
@@ -9,6 +11,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     household, output,
+    settings::other_programs::{self, FILES},
     terminal::clean::clean_line,
     trust::{self, Standing, content::Content},
     wording::place,
@@ -60,7 +63,23 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     for path in content.acting.keys().chain(&content.text) {
         output::mention(environment, &format!("  from now on used: {}", clean_line(path)));
     }
+    for file in FILES.iter().map(|name| root.join(name)).filter(|file| file.is_file()) {
+        tell_unused(&file, environment);
+    }
     Ok(Exit::DONE)
+}
+
+/// Of another program's settings, only hooks and the rules that deny or ask are used.
+fn tell_unused(file: &Path, environment: &Environment) {
+    let unused = other_programs::unused(file);
+    if !unused.is_empty() {
+        let said = format!(
+            "  of {} only hooks and deny and ask rules are used, not {}; rooftree permissions import takes rules over",
+            place(file),
+            clean_line(&unused.join(", "))
+        );
+        output::mention(environment, &said);
+    }
 }
 
 fn show(places: &Places, environment: &Environment, as_json: bool) -> Result<Exit, Problem> {

@@ -9,7 +9,7 @@ use super::{
     Settings,
     layer::{Layer, Standing},
     leaves::leaves,
-    typed,
+    other_programs, typed,
 };
 use crate::environment::Environment;
 
@@ -25,6 +25,7 @@ pub fn all(environment: &Environment) -> Result<Vec<Layer>, Problem> {
     for (standing, path) in files.into_iter().filter_map(|(standing, path)| Some((standing, path?))) {
         layers.extend(Layer::read(standing, path)?);
     }
+    layers.extend(other_programs::layers(&environment.cwd));
     layers.extend(typed::layer(&environment.everywhere.config)?);
     layers.extend(Layer::read(Standing::Managed, environment.system.join("managed.toml"))?);
     Ok(layers)

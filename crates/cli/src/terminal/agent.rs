@@ -21,6 +21,8 @@ pub struct Agent {
     /// The last tool it used, or what else it does.
     pub doing: String,
     pub state: State,
+    /// Whether its work was checked, and found good.
+    pub verified: Option<bool>,
     pub turns: u32,
     pub calls: u32,
     pub usage: Usage,
@@ -72,6 +74,7 @@ impl Agent {
             title: String::new(),
             doing: String::new(),
             state: State::Working,
+            verified: None,
             turns: 0,
             calls: 0,
             usage: Usage::none(),
@@ -126,11 +129,12 @@ impl Agent {
     fn end(&mut self, end: &RunEnd) -> Change {
         let is_news = !self.is_heard_out;
         self.is_heard_out = true;
-        self.state = State::Ended(end.status);
+        (self.state, self.verified) = (State::Ended(end.status), end.verified);
         (self.turns, self.calls, self.usage) = (end.turns, end.calls, end.usage);
         self.duration_ms = Some(end.duration_ms);
         self.doing = match &end.error {
             Some(problem) => problem.message.clone(),
+            None if end.is_refuted() => end.refutation(),
             None => end.text.trim().lines().next().unwrap_or_default().to_owned(),
         };
         if is_news { Change::Ended } else { Change::Other }

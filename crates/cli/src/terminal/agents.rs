@@ -36,7 +36,7 @@ impl Agents {
             ..Agent::of(event, &note.task)
         });
         if let (Some(agent), Some(status)) = (known.filter(|agent| !agent.has_ended()), note.status) {
-            agent.state = State::Ended(status);
+            (agent.state, agent.verified) = (State::Ended(status), note.verified);
             agent.usage = note.usage.unwrap_or(agent.usage);
             agent.duration_ms = Some(record.duration_ms);
         }
@@ -125,6 +125,7 @@ pub mod tests {
                 call: CallId::from_entropy(tail),
             }),
             policy: None,
+            bounds: None,
         };
         event(tail, body)
     }
@@ -165,6 +166,7 @@ pub mod tests {
                 session: SessionId::from_entropy(tail),
                 agent: "helper".into(),
                 status,
+                verified: None,
                 usage: None,
                 share: None,
                 cached: false,

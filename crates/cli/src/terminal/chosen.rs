@@ -15,7 +15,7 @@ pub fn view(environment: &Environment, detail: Detail) -> Box<dyn View> {
     let colours = environment.colours(is_terminal);
     let can_redraw =
         is_terminal && !environment.everywhere.plain && variable("TERM").is_some_and(|term| term != "dumb");
-    if can_redraw && detail > Detail::Quiet {
+    if can_redraw && detail > Detail::Remarks {
         return Box::new(Live::new(stderr(), colours, detail));
     }
     Box::new(Plain::new(stderr(), colours, detail))

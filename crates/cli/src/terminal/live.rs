@@ -132,8 +132,8 @@ impl<W: Write> Live<W> {
         lines.into_iter().map(|line| line.cut(columns - ECHO)).collect()
     }
 
-    fn remark(&mut self, body: &EventBody) {
-        if let EventBody::RunWaiting { reason, .. } = body {
+    fn remark(&mut self, event: &Event) {
+        if let EventBody::RunWaiting { reason, .. } = &event.body {
             // What had come of a reply that broke off will come again.
             self.end_text();
             self.foot.status.doing = match reason {
@@ -141,8 +141,9 @@ impl<W: Write> Live<W> {
                 _ => "waiting".into(),
             };
         }
-        if let Some(line) = wording::remark(body) {
-            self.print(Block::Work, vec![line]);
+        let lines = wording::remarks(event);
+        if !lines.is_empty() {
+            self.print(Block::Work, lines);
         }
     }
 }
@@ -182,7 +183,7 @@ impl<W: Write> View for Live<W> {
             }
             // What is still drawn after this waits for agents in background.
             EventBody::RunCompleted(_) => self.foot.status.doing = "waiting".into(),
-            other => self.remark(other),
+            _ => self.remark(event),
         }
     }
 
@@ -245,6 +246,10 @@ impl<W: Write> View for Live<W> {
         // From here on lines are only added.
         self.held = None;
         self.last = Block::Nothing;
+    }
+
+    fn fail(&mut self, lines: &[Line]) {
+        self.screen.draw(lines, &[]);
     }
 
     fn conclude(&mut self, lines: &[Line]) {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use rooftree_protocol::{Event, EventBody, event::StopReason};
+use rooftree_protocol::{Event, EventBody};
 
 use super::{
     agent::Change,
@@ -41,17 +41,17 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    fn lines_for(&self, body: &EventBody) -> Vec<Line> {
-        match body {
+    fn lines_for(&self, event: &Event) -> Vec<Line> {
+        match &event.body {
             // The text of a reply without calls is the answer: it goes to standard output.
-            EventBody::MessageCompleted(reply) if reply.stop == StopReason::Calls => {
+            EventBody::MessageCompleted(reply) if reply.calls().next().is_some() => {
                 clean(&reply.text).lines().map(|line| Line::of_text(line.to_owned())).collect()
             }
             EventBody::ToolStarted { tool, input, .. } if self.detail == Detail::Full => {
                 vec![Line::of(Look::Dim, format!("◌ {tool} {input}"))]
             }
             EventBody::ToolCompleted(record) => vec![tools::ended(record, None)],
-            other => wording::remark(other).into_iter().collect(),
+            _ => wording::remarks(event),
         }
     }
 }
@@ -66,32 +66,36 @@ impl Plain<Vec<u8>> {
 
 impl<W: Write> View for Plain<W> {
     fn show(&mut self, event: &Event) {
-        if self.detail > Detail::Quiet {
-            let lines = self.lines_for(&event.body);
+        if self.detail > Detail::Remarks {
+            let lines = self.lines_for(event);
             lines.iter().for_each(|line| self.print(line));
         }
     }
 
     fn show_delegated(&mut self, event: &Event) {
-        let line = match self.agents.take(event) {
-            Some((agent, Change::Began)) => Some(tree::began(agent)),
-            Some((agent, Change::Ended)) => Some(tree::ended("", agent)),
-            Some((agent, Change::Other)) => wording::remark(&event.body)
-                .map(|line| Line::of(Look::Strong, &agent.agent).with(Look::Plain, ": ").and(line)),
-            None => None,
+        let lines = match self.agents.take(event) {
+            Some((agent, Change::Began)) => vec![tree::began(agent)],
+            Some((agent, Change::Ended)) => vec![tree::ended("", agent)],
+            Some((agent, Change::Other)) => {
+                let named = |line| Line::of(Look::Strong, &agent.agent).with(Look::Plain, ": ").and(line);
+                wording::remarks(event).into_iter().map(named).collect()
+            }
+            None => Vec::new(),
         };
-        if let (Some(line), true) = (line, self.detail > Detail::Quiet) {
-            self.print(&line);
+        if self.detail > Detail::Remarks {
+            lines.iter().for_each(|line| self.print(line));
         }
     }
 
     fn say(&mut self, lines: &[Line]) {
-        lines.iter().for_each(|line| self.print(line));
+        if self.detail > Detail::Quiet {
+            lines.iter().for_each(|line| self.print(line));
+        }
     }
 
     fn ask(&mut self, card: &[Line], prompt: &Line) {
         self.leave_prompt();
-        self.say(card);
+        card.iter().for_each(|line| self.print(line));
         let _ = write!(self.out, "{}", prompt.paint(self.colours)).and_then(|()| self.out.flush());
         self.at_prompt = true;
     }
@@ -111,8 +115,12 @@ impl<W: Write> View for Plain<W> {
 
     fn finish(&mut self) {}
 
+    fn fail(&mut self, lines: &[Line]) {
+        lines.iter().for_each(|line| self.print(line));
+    }
+
     fn conclude(&mut self, lines: &[Line]) {
-        if self.detail > Detail::Quiet {
+        if self.detail > Detail::Remarks {
             self.say(lines);
         }
     }

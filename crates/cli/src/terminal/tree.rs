@@ -137,6 +137,7 @@ fn icon(agent: &Agent, spinner: &'static str) -> (&'static str, Look) {
         State::Working => (spinner, Look::Accent),
         State::Asking => ("?", Look::Warning),
         State::Waiting => ("↻", Look::Warning),
+        State::Ended(RunStatus::Completed) if agent.verified == Some(false) => ("■", Look::Warning),
         State::Ended(RunStatus::Completed) => ("✓", Look::Good),
         State::Ended(RunStatus::Failed) => ("✗", Look::Bad),
         State::Ended(_) => ("■", Look::Warning),
@@ -163,6 +164,9 @@ pub fn ended(stem: &str, agent: &Agent) -> Line {
     let line = if model.is_empty() { line } else { line.with(Look::Dim, format!(" {model}")) };
     let mut facts = Vec::new();
     match agent.state {
+        State::Ended(RunStatus::Completed) if agent.verified == Some(false) => {
+            facts.push(format!("not verified: {}", agent.doing));
+        }
         State::Ended(RunStatus::Completed) => {}
         State::Ended(RunStatus::Failed) => facts.push(format!("failed: {}", agent.doing)),
         State::Ended(status) => facts.push(status.to_string()),

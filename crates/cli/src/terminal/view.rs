@@ -35,6 +35,9 @@ pub trait View {
     /// The run is over: what is not to stay is taken away.
     fn finish(&mut self);
 
+    /// Why the run failed. It is said however little else is.
+    fn fail(&mut self, lines: &[Line]);
+
     /// The last lines: what it cost, how to go on. Unless only the result is wanted.
     fn conclude(&mut self, lines: &[Line]);
 
@@ -47,8 +50,10 @@ pub trait View {
 /// How much is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// Only what must be.
+    /// Only errors and questions.
     Quiet,
+    /// Also what the program itself remarks, but no events: those are told elsewhere.
+    Remarks,
     /// What people want to know.
     Usual,
     /// Everything.

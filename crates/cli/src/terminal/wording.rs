@@ -1,11 +1,14 @@
 //! Numbers, names and small events in words for people. Pure.
 
 use rooftree_protocol::{
-    EventBody, RunId, RunStatus, SessionId, Usage,
-    event::{Denial, NoticeLevel, RunEnd, WaitReason},
+    Event, EventBody, RunId, RunStatus, SessionId, Usage,
+    event::{Denial, NoticeLevel, Report, RunEnd, Verdict, WaitReason},
 };
 
-use super::line::{Line, Look};
+use super::{
+    clean::clean,
+    line::{Line, Look},
+};
 
 /// `3 ms`, `1.2 s`, `6m12s`.
 pub fn duration(milliseconds: u64) -> String {
@@ -85,12 +88,14 @@ pub struct Account<'a> {
 pub fn summary(account: &Account<'_>, columns: usize) -> Vec<Line> {
     let &Account { end, session, run, agents } = account;
     let (icon, look, word) = match end.status {
+        RunStatus::Completed if end.is_refuted() => ("■", Look::Warning, Some("not verified")),
         RunStatus::Completed => ("✓", Look::Good, None),
         RunStatus::Failed => ("✗", Look::Bad, Some("failed")),
         RunStatus::Cancelled => ("■", Look::Warning, Some("stopped")),
         RunStatus::MaxTurns => ("■", Look::Warning, Some("out of turns")),
         RunStatus::Budget => ("■", Look::Warning, Some("out of money")),
         RunStatus::TimedOut => ("■", Look::Warning, Some("out of time")),
+        RunStatus::Truncated => ("■", Look::Warning, Some("answer cut off at the output limit")),
         RunStatus::Interrupted => ("■", Look::Warning, Some("interrupted")),
     };
     let mut facts: Vec<String> = word.map(str::to_owned).into_iter().collect();
@@ -146,8 +151,32 @@ fn without_mark(reason: &str) -> &str {
     }
 }
 
-/// Small things that happen beside the work; none for what is shown otherwise or not at all.
-pub fn remark(body: &EventBody) -> Option<Line> {
+/// What is said beside the work about an event; nothing for what is shown otherwise or not at all.
+pub fn remarks(event: &Event) -> Vec<Line> {
+    match &event.body {
+        EventBody::RunVerified(verdict) => checks(&event.agent, verdict),
+        body => remark(body).into_iter().collect(),
+    }
+}
+
+/// One line per check of the work: `✗ tests: ok.txt is missing · back to fixer (1 of 3)`.
+fn checks(agent: &str, verdict: &Verdict) -> Vec<Line> {
+    let count = match verdict.attempts {
+        0 => verdict.attempt.to_string(),
+        most => format!("{} of {most}", verdict.attempt),
+    };
+    let then = if verdict.again { format!("back to {agent}") } else { "not verified".to_owned() };
+    let line = |report: &Report| {
+        let said = clean(&report.in_a_line());
+        if report.passed {
+            return Line::of(Look::Good, "✓ ").with(Look::Dim, clean(&report.name));
+        }
+        Line::of(Look::Bad, "✗ ").with(Look::Plain, said).with(Look::Dim, format!(" · {then} ({count})"))
+    };
+    verdict.reports.iter().map(line).collect()
+}
+
+fn remark(body: &EventBody) -> Option<Line> {
     match body {
         EventBody::RunWaiting { reason: WaitReason::RateLimit | WaitReason::Retry, detail, .. } => {
             Some(Line::of(Look::Warning, "↻ ").with(Look::Dim, detail))

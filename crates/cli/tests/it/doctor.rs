@@ -154,3 +154,81 @@ fn agents_are_counted_and_one_that_cannot_be_used_is_a_failure() {
     assert_eq!(done.code, 1, "{done:?}");
     assert!(done.out.contains("Grepp"), "{done:?}");
 }
+
+#[test]
+fn s_b12_what_is_lost_is_named_refused_and_what_is_left_is_salvaged() {
+    let house = House::new();
+    house.talk(Some("first"), "Hello", "Hello.");
+    let older = fs::read(house.database()).unwrap();
+    house.talk(Some("second"), "Hello again", "Hello.");
+    assert!(!house.path().join("rooftree.db-wal").exists(), "the file alone is whole");
+    fs::write(house.database(), &older).unwrap();
+    let done = house.rooftree(&["doctor"]);
+    assert!(done.code == 1 && done.out.contains("✗ loss"), "{done:?}");
+    let done = house.rooftree(&["doctor", "verify"]);
+    let (code, text) = (done.code, done.out);
+    assert_eq!(code, 1);
+    assert!(text.contains("I13 file: less is there than was stored: 1 of 2 sessions"), "{text}");
+    for command in [&["sessions", "list"][..], &["sessions", "rename", "first", "other"]] {
+        let text = house.rooftree(command).ended(1);
+        assert!(text.contains("1 of 2 sessions") && text.contains("rooftree doctor salvage"), "{text}");
+    }
+    let done = house.rooftree(&["doctor", "salvage"]);
+    let (code, text) = (done.code, done.out);
+    assert_eq!(code, 1);
+    assert!(text.contains("1 sessions · 7 events") && text.contains("saved are 1 of 2 sessions"), "{text}");
+    assert!(house.rooftree(&["doctor", "salvage"]).ended(1).contains("is there already"));
+    fs::remove_file(house.path().join("rooftree.db-mark")).unwrap();
+    fs::rename(house.path().join("rooftree-salvaged.db"), house.database()).unwrap();
+    assert!(house.rooftree(&["sessions", "list"]).well().contains("first"));
+    house.is_sound();
+    let out = house.path().join("copy.db");
+    let report = house.rooftree(&["doctor", "salvage", "--json", "--out", out.to_str().unwrap()]).json();
+    assert_eq!((&report["saved"]["sessions"], &report["lost"]), (&1.into(), &Value::Array(Vec::new())));
+}
+
+#[test]
+fn s_b12_an_empty_or_cut_off_database_is_said_to_be_one() {
+    let house = House::new();
+    house.talk(Some("first"), "Hello", "Hello.");
+    let whole = fs::read(house.database()).unwrap();
+    for (bytes, words) in [(&whole[..0], "is empty"), (&whole[..whole.len() - 4_096], "is cut off")] {
+        fs::write(house.database(), bytes).unwrap();
+        for command in [&["sessions", "list"][..], &["doctor", "verify"], &["sessions", "show", "first"]] {
+            let text = house.rooftree(command).ended(1);
+            assert!(text.contains(words) && text.contains("doctor salvage"), "{command:?}: {text}");
+        }
+        assert!(fs::read(house.database()).unwrap() == bytes, "nothing is written over it");
+    }
+}
+
+/// A file of the fixture that an earlier version wrote.
+fn of_earlier_version(name: &str) -> Vec<u8> {
+    use std::io::Read;
+    let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/fixtures/fae9945");
+    let packed = fs::File::open(fixture.join(format!("{name}.gz"))).unwrap();
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn data_of_an_earlier_version_is_listed_imported_settled_and_verified() {
+    let house = House::new();
+    for name in ["rooftree.db", "rooftree.db-wal"] {
+        fs::write(house.path().join(name), of_earlier_version(name)).unwrap();
+    }
+    assert!(house.rooftree(&["sessions", "list"]).well().contains("renamed one (2)"));
+    let tasks = house.rooftree(&["tasks", "list"]).well();
+    assert!(tasks.contains("✗ failed") && tasks.contains("outcome unknown"), "{tasks}");
+    assert!(!tasks.contains("running") && !tasks.contains("unfinished"), "{tasks}");
+    assert!(house.rooftree(&["permissions", "list"]).well().contains("touch made.txt"));
+    assert!(house.rooftree(&["permissions", "rules"]).well().contains("git log"));
+    for name in ["plain.jsonl", "blob.jsonl", "delegation.jsonl"] {
+        let file = house.path().join(name);
+        fs::write(&file, of_earlier_version(name)).unwrap();
+        house.rooftree(&["sessions", "import", file.to_str().unwrap()]).well();
+    }
+    house.rooftree(&["sessions", "export", "renamed one"]).well();
+    house.is_sound();
+}

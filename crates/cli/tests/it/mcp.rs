@@ -282,3 +282,13 @@ fn a_directory_that_is_named_to_a_server_of_ones_own_is_handed_over() {
         serde_json::from_str(&fs::read_to_string(house.path().join("mcp.json")).unwrap()).unwrap();
     assert_eq!(written["mcpServers"]["files"]["writable"], json!([named]));
 }
+
+#[test]
+fn n_36_a_server_cannot_have_a_name_that_no_tool_name_can_carry() {
+    let house = House::new();
+    for name in ["bad name", "a/b", "", "-x", "ü"] {
+        let refused = house.rooftree(&["mcp", "add", name, "--", "ls"]);
+        assert!(refused.code == 2, "{name}: {refused:?}");
+    }
+    house.rooftree(&["mcp", "add", "good-name_1", "--", "ls"]).well();
+}

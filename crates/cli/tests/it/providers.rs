@@ -158,3 +158,26 @@ async fn a_pdf_that_goes_along_reaches_the_model_as_a_document() {
         "{content}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn n_1_a_key_is_enough_to_run_and_the_model_that_is_used_is_said() {
+    let server = ModelServer::start(anthropic::WIRE, [say().text(["Hello."])]).await;
+    let house = House::new();
+    let mut command = house.command(&["run", "hi"]);
+    command.env("ANTHROPIC_API_KEY", KEY).env("ANTHROPIC_BASE_URL", server.url());
+    let with_key = done(command);
+    assert_eq!((with_key.code, with_key.out.trim()), (0, "Hello."), "{with_key:?}");
+    assert!(with_key.err.contains("no model is set, so anthropic/claude-sonnet"), "{with_key:?}");
+    let without = done(house.command(&["run", "hi"]));
+    assert!(without.code == 4 && without.err.contains("rooftree init"), "{without:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn n_42_a_refused_key_says_what_to_do() {
+    let server = ModelServer::start(anthropic::WIRE, [fail(401, "authentication_error", "bad key")]).await;
+    let house = House::new();
+    let mut command = house.command(&["run", "hi", "-m", "sonnet"]);
+    command.env("ANTHROPIC_API_KEY", KEY).env("ANTHROPIC_BASE_URL", server.url());
+    let done = done(command);
+    assert!(done.code == 4 && done.err.contains("rooftree auth login"), "{done:?}");
+}

@@ -2,6 +2,7 @@
 
 mod agent;
 mod asked;
+mod resuming;
 
 use std::{
     io::{BufRead, BufReader},

@@ -3,6 +3,7 @@
 mod changing;
 mod exporting;
 pub mod house;
+mod imported_rights;
 mod importing;
 mod listing;
 mod living;

@@ -199,3 +199,34 @@ fn whoever_tells_a_task_something_that_nobody_can_read_is_told_so() {
     assert!(said.contains("nobody is at work on") && said.contains("is kept"), "{said}");
     assert!(said.contains("rooftree run -s"), "{said}");
 }
+
+/// A run that starts a program in background and then thinks for a long time.
+const LEFT: &str = r#"
+[[reply]]
+[[reply.call]]
+tool = "Bash"
+input = { command = "sleep 600", run_in_background = true }
+[[reply]]
+delay = "600s"
+text = "It sleeps."
+"#;
+
+#[test]
+fn s_b3_a_program_whose_process_was_killed_is_settled_by_whoever_lists_waits_or_stops() {
+    for arguments in [&["list"][..], &["wait", "ID"], &["stop", "ID"]] {
+        let desk = Desk::new(LEFT);
+        let mut watched = desk.watch(&["--permission-mode", "bypass", "go"]);
+        watched.until("tool.completed");
+        let list = |format| desk.house.rooftree(&["tasks", "list", "--running", "-o", format]).well();
+        let task = list("ids").trim().to_owned();
+        assert!(task.starts_with("prc_"), "it runs: {task}");
+        watched.child.kill().unwrap();
+        watched.child.wait().unwrap();
+        let arguments = arguments.iter().map(|word| if *word == "ID" { task.as_str() } else { word });
+        let done = desk.house.rooftree(&["tasks"].into_iter().chain(arguments).collect::<Vec<_>>());
+        let said = format!("{}{}", done.out, done.err);
+        assert!(said.contains("outcome unknown"), "{said}");
+        assert_eq!(list("ids").trim(), "", "nothing runs any more");
+        desk.house.is_sound();
+    }
+}

@@ -214,3 +214,36 @@ fn a_key_spelled_another_way_is_the_same_key() {
     desk.run(&["Go"]);
     assert!(!desk.path().join("spelled").exists(), "a hook ran that nobody trusted");
 }
+
+#[test]
+fn n_3_deny_rules_of_claude_settings_hold_with_and_without_trust_and_trust_says_what_is_used() {
+    let desk = Desk::new(SCRIPT);
+    let settings = r#"{"model":"opus","permissions":{"deny":["Read(./.env)"],"allow":["Bash(touch *)"]}}"#;
+    desk.write(".claude/settings.json", settings);
+    desk.write(".env", "KEY=1");
+    let read = here(&desk, &["can", "lead", "Read", ".env"]);
+    assert!(read.out.contains("\ndeny:") && read.out.contains("**/.env"), "{read:?}");
+    let touch = here(&desk, &["can", "lead", "Bash", "touch x"]);
+    assert!(!touch.out.contains("\nallow:"), "what it allows is not used: {touch:?}");
+    let trusted = here(&desk, &["trust"]);
+    assert!(trusted.err.contains("permissions.allow") && trusted.err.contains("model"), "{trusted:?}");
+    let read = here(&desk, &["can", "lead", "Read", ".env"]);
+    assert!(read.out.contains("\ndeny:"), "{read:?}");
+}
+
+#[test]
+fn n_10_where_a_changed_folder_switches_its_guard_off_nothing_goes_beyond_ask() {
+    let script = "[[reply]]\ntext = \"\"\n[[reply.call]]\ntool = \"Write\"\ninput = { file_path = \"made.txt\", content = \"x\" }\n\n[[reply]]\ntext = \"done\"\n";
+    let desk = Desk::new(script);
+    let hooks =
+        r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"exit 2"}]}]}}"#;
+    desk.write(".rooftree/hooks.json", hooks);
+    here(&desk, &["trust"]);
+    let run = ["--no-input", "--permission-mode", "auto", "go"];
+    let before = desk.run(&run);
+    assert!(desk.path().join("made.txt").exists(), "{before:?}");
+    fs::remove_file(desk.path().join("made.txt")).unwrap();
+    desk.write(".rooftree/agents/new.md", REVIEWER);
+    let after = desk.run(&run);
+    assert!(!desk.path().join("made.txt").exists() && after.err.contains("guard"), "{after:?}");
+}

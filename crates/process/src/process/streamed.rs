@@ -112,7 +112,8 @@ impl Streamed {
         }
         self.process.end_all(&mut self.piece, &mut |_| {}).await;
         let _ = timeout(LAST_OUTPUT, self.hear_last_errors()).await;
-        Finished { ending: self.ending.unwrap_or(Ending::TimedOut), output: self.said }
+        let kept_out = std::mem::take(&mut self.process.kept_out);
+        Finished { ending: self.ending.unwrap_or(Ending::TimedOut), output: self.said, kept_out }
     }
 
     async fn hear_last_errors(&mut self) {

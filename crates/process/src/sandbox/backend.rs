@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::Network;
+
 /// A way to confine a program, the better one first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
@@ -9,6 +11,15 @@ pub enum Backend {
     Bubblewrap,
     /// Landlock rules and a system call filter, by a helper of ours.
     Landlock,
+}
+
+/// A kind of system call filter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    pub(crate) backend: Backend,
+    pub(crate) network: Network,
+    /// Whether Unix sockets can be made, where namespaces or Landlock keep those of others apart.
+    pub(crate) has_unix: bool,
 }
 
 impl fmt::Display for Backend {

@@ -7,8 +7,8 @@
 use std::{
     convert::Infallible,
     env,
-    ffi::OsString,
-    os::unix::process::CommandExt,
+    ffi::{CString, OsString},
+    os::unix::{ffi::OsStrExt, process::CommandExt},
     path::PathBuf,
     process::{Command, exit},
     sync::{
@@ -19,6 +19,7 @@ use std::{
 
 use nix::{
     errno::Errno,
+    spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp},
     sys::{
         prctl::{set_child_subreaper, set_no_new_privs, set_pdeathsig},
         signal::{SigSet, SigmaskHow, Signal, kill, raise},
@@ -29,11 +30,12 @@ use nix::{
 use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities};
 
 use super::{
-    Backend, Sandbox,
+    Backend, Kind, Network, Sandbox,
     filter::programs,
     gate,
-    landlock::{grants, restrict},
+    landlock::{Grant, grants, restrict},
     order::{ENTRY, Order, Part},
+    scope,
 };
 use crate::tree;
 
@@ -61,9 +63,13 @@ pub fn enter_if_asked() {
         let Err(reason) = gate::pass(words);
         refuse(&reason);
     }
+    if scope::is_asked(&first) {
+        let Err(reason) = scope::enter(words);
+        refuse(&reason);
+    }
     if first == ENTRY {
         let reason = match Order::read(words) {
-            Some(order) if order.part == Part::Outside => guard(&order),
+            Some(order) if order.part != Part::Inside => guard(&order),
             Some(order) => become_confined(&order),
             None => Err("its arguments are no order".to_owned()),
         };
@@ -98,6 +104,14 @@ pub(crate) fn command(sandbox: &Sandbox, command: Vec<OsString>) -> Option<(Path
     Some((program()?, order.written()))
 }
 
+/// How the helper is started for a command that is not confined, so that nothing of it is left either; none
+/// if there is no helper.
+pub(crate) fn guarded(command: Vec<OsString>) -> Option<(PathBuf, Vec<OsString>)> {
+    let owner = Pid::this().as_raw();
+    let order = Order { part: Part::Unconfined, owner, network: Network::On, grants: Vec::new(), command };
+    Some((program()?, order.written()))
+}
+
 /// Stays outside, and leaves nothing behind.
 fn guard(order: &Order) -> Result<Infallible, String> {
     let heeded = SigSet::from_iter([Signal::SIGCHLD, OWNER_DIED]);
@@ -111,9 +125,15 @@ fn guard(order: &Order) -> Result<Infallible, String> {
     if getppid().as_raw() != order.owner {
         return Err("whoever wanted it is gone".to_owned());
     }
-    let inside = Order { part: Part::Inside, owner: Pid::this().as_raw(), ..order.clone() };
-    let child = Command::new(OWN).args(inside.written()).spawn().map_err(|error| error.to_string())?;
-    let leader = i32::try_from(child.id()).map(Pid::from_raw).map_err(|error| error.to_string())?;
+    let leader = match order.part {
+        Part::Unconfined => started(&order.command)?,
+        Part::Outside | Part::Inside => {
+            let inside = Order { part: Part::Inside, owner: Pid::this().as_raw(), ..order.clone() };
+            let child =
+                Command::new(OWN).args(inside.written()).spawn().map_err(|error| error.to_string())?;
+            i32::try_from(child.id()).map(Pid::from_raw).map_err(|error| error.to_string())?
+        }
+    };
     loop {
         let ended = match heeded.wait().map_err(said)? {
             OWNER_DIED => Some(WaitStatus::Signaled(leader, Signal::SIGKILL, false)),
@@ -124,6 +144,27 @@ fn guard(order: &Order) -> Result<Infallible, String> {
             leave(status);
         }
     }
+}
+
+/// Starts a program as it is. The guard holds signals back and ignores broken pipes; the program does not.
+fn started(command: &[OsString]) -> Result<Pid, String> {
+    let spelled = |word: &OsString| CString::new(word.as_bytes()).map_err(|error| error.to_string());
+    let arguments = command.iter().map(spelled).collect::<Result<Vec<_>, _>>()?;
+    let program = arguments.first().ok_or("it is nothing")?;
+    let variables = env::vars_os().map(|(mut name, value)| {
+        name.push("=");
+        name.push(value);
+        spelled(&name)
+    });
+    let variables = variables.collect::<Result<Vec<_>, _>>()?;
+    let said = |error: Errno| format!("start `{}`: {error}", program.to_string_lossy());
+    let mut attributes = PosixSpawnAttr::init().map_err(said)?;
+    attributes.set_sigmask(&SigSet::empty()).map_err(said)?;
+    attributes.set_sigdefault(&SigSet::from_iter([Signal::SIGPIPE])).map_err(said)?;
+    let flags = PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF;
+    attributes.set_flags(flags).map_err(said)?;
+    let actions = PosixSpawnFileActions::init().map_err(said)?;
+    posix_spawnp(program, &actions, &attributes, &arguments, &variables).map_err(said)
 }
 
 /// Takes in all that have ended; says how the leader did, if it did.
@@ -175,9 +216,12 @@ fn become_confined(order: &Order) -> Result<Infallible, String> {
     }
     // The guard holds signals back; the program does not.
     SigSet::empty().thread_set_mask().map_err(|error| error.to_string())?;
-    let filters = programs(Backend::Landlock, order.network).ok_or("there is no filter for this machine")?;
+    let kind = Kind { backend: Backend::Landlock, network: order.network, has_unix: false };
+    let filters = programs(kind).ok_or("there is no filter for this machine")?;
     set_no_new_privs().map_err(|error| format!("refuse new privileges: {error}"))?;
-    restrict(&order.grants).map_err(|error| format!("apply Landlock rules: {error}"))?;
+    let mut grants = order.grants.clone();
+    grants.push(Grant { path: "/proc/self".into(), is_writable: false });
+    restrict(&grants).map_err(|error| format!("apply Landlock rules: {error}"))?;
     give_up_capabilities().map_err(|error| format!("give up capabilities: {error}"))?;
     for filter in filters {
         seccompiler::apply_filter(filter).map_err(|error| format!("filter system calls: {error}"))?;

@@ -11,7 +11,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
-use super::{Backend, Network};
+use super::{Backend, Kind, Network};
 
 /// Refused whatever their arguments are.
 const REFUSED: &[libc::c_long] = &[
@@ -68,6 +68,53 @@ const REFUSED_HERE: &[libc::c_long] =
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[libc::c_long] = &[];
 
+/// Reach into what other programs of the user share, which only namespaces keep apart.
+const SHARED: &[libc::c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// Extended attributes: Landlock does not know them, so those of every file could be read and changed. The last
+/// four have the same numbers on every machine and no names in `libc` yet.
+const ATTRIBUTES: &[libc::c_long] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_fgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
+    libc::SYS_flistxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    463,
+    464,
+    465,
+    466,
+];
+
+/// Calls that set the rights of a file, and which of their arguments says them. The last one has no name yet.
+const RIGHTS: &[(libc::c_long, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (452, 2),
+];
+
 /// Each of these flags of `clone` makes a namespace, where a program would have rights it lacks here.
 const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWUSER,
@@ -83,10 +130,12 @@ const NAMESPACES: [libc::c_int; 7] = [
 const SECOND_NUMBER: i64 = 0x4000_0000;
 
 /// The programs for one kind of sandbox; none if this machine cannot have one.
-pub(crate) fn programs(backend: Backend, network: Network) -> Option<&'static [BpfProgram]> {
-    static KINDS: [OnceLock<Option<Vec<BpfProgram>>>; 4] = [const { OnceLock::new() }; 4];
-    let index = usize::from(backend == Backend::Landlock) * 2 + usize::from(network == Network::On);
-    KINDS.get(index)?.get_or_init(|| compile(backend, network)).as_deref()
+pub(crate) fn programs(kind: Kind) -> Option<&'static [BpfProgram]> {
+    static KINDS: [OnceLock<Option<Vec<BpfProgram>>>; 8] = [const { OnceLock::new() }; 8];
+    let Kind { backend, network, has_unix } = kind;
+    let bits = [backend == Backend::Landlock, network == Network::On, has_unix];
+    let index = bits.into_iter().fold(0, |index, bit| index * 2 + usize::from(bit));
+    KINDS.get(index)?.get_or_init(|| compile(kind)).as_deref()
 }
 
 /// A program the way the kernel reads it.
@@ -99,7 +148,7 @@ pub(crate) fn bytes(program: &BpfProgram) -> Vec<u8> {
     program.iter().flat_map(instruction).collect()
 }
 
-fn compile(backend: Backend, network: Network) -> Option<Vec<BpfProgram>> {
+fn compile(kind: Kind) -> Option<Vec<BpfProgram>> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     for call in REFUSED.iter().chain(REFUSED_HERE) {
         rules.insert(*call, Vec::new());
@@ -111,21 +160,46 @@ fn compile(backend: Backend, network: Network) -> Option<Vec<BpfProgram>> {
     rules.insert(libc::SYS_clone, NAMESPACES.iter().map(makes_namespace).collect::<Option<_>>()?);
     // Typing into somebody else's terminal.
     rules.insert(libc::SYS_ioctl, vec![rule([condition(1, SeccompCmpOp::Eq, libc::TIOCSTI)?])?]);
-    rules.insert(libc::SYS_socket, refused_sockets(backend, network)?);
+    rules.insert(libc::SYS_socket, refused_sockets(kind)?);
+    for (call, argument) in RIGHTS {
+        rules.insert(*call, refused_rights(kind.backend, *argument)?);
+    }
+    let mut unsupported = BTreeMap::new();
+    if kind.backend == Backend::Landlock {
+        rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
+        // Limits of other processes: with them they can be stopped. 0 is the calling one.
+        let is_other = condition(0, SeccompCmpOp::Ne, 0_u32)?;
+        rules.insert(libc::SYS_prlimit64, vec![rule([is_other])?]);
+        unsupported.extend(ATTRIBUTES.iter().map(|call| (*call, Vec::new())));
+    }
     // Its flags are behind a pointer, where no filter can look. Who is told that it does not exist uses `clone`.
     let absent = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    Some(vec![refusing(rules, libc::EPERM)?, refusing(absent, libc::ENOSYS)?])
+    let mut programs = vec![refusing(rules, libc::EPERM)?, refusing(absent, libc::ENOSYS)?];
+    if !unsupported.is_empty() {
+        // As on a file system that has none: programs go on without them.
+        programs.push(refusing(unsupported, libc::EOPNOTSUPP)?);
+    }
+    Some(programs)
+}
+
+/// Programs that run with the rights of their owner whoever starts them: for root, everything. Landlock
+/// cannot tell files outside from others here, so there the group's rights cannot be given either.
+fn refused_rights(backend: Backend, argument: u8) -> Option<Vec<SeccompRule>> {
+    let group = (backend == Backend::Landlock).then_some(libc::S_ISGID);
+    let bits = [libc::S_ISUID].into_iter().chain(group).map(u64::from);
+    bits.map(|bit| rule([condition(argument, SeccompCmpOp::MaskedEq(bit), bit)?])).collect()
 }
 
 /// Which kinds of sockets cannot be made.
 ///
 /// Landlock cannot tell one Unix socket from another, and behind some of them are programs that
-/// do what they are told: without namespaces there are none.
-fn refused_sockets(backend: Backend, network: Network) -> Option<Vec<SeccompRule>> {
-    let allowed: &[libc::c_int] = match (backend, network) {
-        (Backend::Landlock, Network::Off) => return Some(Vec::new()),
-        (Backend::Landlock, Network::On) => &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
-        (Backend::Bubblewrap, _) => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
+/// do what they are told: without namespaces there are none. In the network of the machine, sockets
+/// without a file are those of the machine too, unless Landlock keeps them out.
+fn refused_sockets(kind: Kind) -> Option<Vec<SeccompRule>> {
+    let allowed: &[libc::c_int] = match (kind.backend, kind.network, kind.has_unix) {
+        (Backend::Landlock, Network::Off, _) => return Some(Vec::new()),
+        (Backend::Bubblewrap, _, true) => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
+        _ => &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
     };
     let is_other = |family: &libc::c_int| condition(0, SeccompCmpOp::Ne, u64::try_from(*family).ok()?);
     let conditions = allowed.iter().map(is_other).collect::<Option<Vec<_>>>()?;
@@ -156,9 +230,10 @@ mod tests {
     #[test]
     fn every_kind_of_sandbox_has_a_filter_that_the_kernel_would_take() {
         for backend in [Backend::Bubblewrap, Backend::Landlock] {
-            for network in [Network::Off, Network::On] {
-                let programs = programs(backend, network).unwrap();
-                assert_eq!(programs.len(), 2, "{backend:?} {network:?}");
+            for (network, has_unix) in [(Network::Off, true), (Network::On, true), (Network::On, false)] {
+                let programs = programs(Kind { backend, network, has_unix }).unwrap();
+                let count = if backend == Backend::Landlock { 3 } else { 2 };
+                assert_eq!(programs.len(), count, "{backend:?} {network:?}");
                 for program in programs {
                     assert!((1..4_096).contains(&program.len()));
                     assert_eq!(bytes(program).len(), program.len() * 8);

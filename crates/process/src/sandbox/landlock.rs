@@ -32,7 +32,10 @@ const DEVICES: [&str; 8] = [
 ];
 
 /// Places that bubblewrap replaces by empty ones.
-const ELSEWHERE: [&str; 4] = ["/dev", "/tmp", "/var/tmp", "/run"];
+const ELSEWHERE: [&str; 5] = ["/dev", "/tmp", "/var/tmp", "/run", "/proc"];
+
+/// What root could read there and no program needs.
+const SECRET: [&str; 5] = ["kcore", "kmsg", "keys", "key-users", "sysrq-trigger"];
 
 /// A path that may be used with everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,11 +50,22 @@ pub(super) fn grants(sandbox: &Sandbox) -> Vec<Grant> {
     let beyond = sandbox.beyond_landlock();
     whole.hidden.extend(std::mem::take(&mut whole.denied).into_iter().filter(|path| !beyond.contains(path)));
     whole.hidden.extend(ELSEWHERE.iter().map(PathBuf::from));
+    whole.readable.extend(of_kernel());
     whole.writable.extend(DEVICES.iter().map(PathBuf::from).chain(sandbox.temporary.clone()));
     let rungs = rungs(&whole);
     let mut grants = Vec::new();
     grant(&Rung { path: "/".into(), hold: Hold::Readable }, &rungs, &mut grants);
     grants
+}
+
+/// What the kernel says about itself in `/proc`. Processes are there too, with their arguments, which can
+/// hold keys: a program sees its own directory (`become_confined`) and no other one.
+fn of_kernel() -> Vec<PathBuf> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let is_process = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    let is_kept = |name: &str| is_process(name) || SECRET.contains(&name);
+    let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
+    plain.filter(|entry| !is_kept(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
 }
 
 impl Sandbox {
@@ -64,6 +78,17 @@ impl Sandbox {
             real(path).is_some_and(|path| writable.iter().any(|writable| path.starts_with(writable)))
         };
         self.denied.iter().filter(is_inside).cloned().collect()
+    }
+}
+
+impl Sandbox {
+    /// A working directory in which something is hidden, such as a home with its keys: a program that Landlock
+    /// confines can neither list it nor make anything in it.
+    pub fn is_closed_to_landlock(&self) -> bool {
+        let real = |path: &PathBuf| fs::canonicalize(path).ok();
+        let hidden: Vec<PathBuf> = self.hidden.iter().filter_map(real).collect();
+        let is_closed = |place: PathBuf| hidden.iter().any(|path| *path != place && path.starts_with(&place));
+        self.git.workspaces.iter().filter_map(real).any(is_closed)
     }
 }
 

@@ -8,22 +8,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Limits, Network, Sandbox, repository};
+use super::{
+    GitGuard, Limits, Network, Sandbox,
+    private::{home, private_places},
+    repository,
+};
 use crate::environment::PLAIN;
 
-/// Homes, and what only root should read: whoever runs this as root would otherwise show it.
-const HIDDEN: &[&str] = &[
-    "/home",
-    "/root",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/ssl/private",
-    "/etc/NetworkManager/system-connections",
-];
+/// Homes.
+const HOMES: &[&str] = &["/home", "/root"];
 
 /// Tools that people install below their home.
 const TOOLCHAINS: &[&str] = &[
@@ -58,30 +51,6 @@ const TOOLCHAINS: &[&str] = &[
 /// Whoever commits has a name.
 const IDENTITY: &[&str] =
     &[".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes"];
-
-/// Keys below a home, for whoever works in the home itself or has a tool beside them.
-const KEYS: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/op",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".password-store",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".bash_history",
-];
 
 /// More variables that say where things are and how to speak, not who somebody is.
 const VARIABLES: &[&str] = &[
@@ -126,27 +95,58 @@ const VARIABLES: &[&str] = &[
     "NO_PROXY",
 ];
 
+/// What is hidden on this machine, and what of it programs need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Home directories.
+    pub homes: Vec<PathBuf>,
+    /// Keys, credentials and the like, in homes and elsewhere.
+    pub private: Vec<PathBuf>,
+    /// Tools and settings in homes that programs need to read.
+    pub readable: Vec<PathBuf>,
+}
+
+impl Machine {
+    /// This machine, for the user whose home this is.
+    pub fn of(home: Option<&Path>) -> Self {
+        let below = |names: &[&str]| -> Vec<PathBuf> {
+            home.iter().flat_map(|home| names.iter().map(|name| home.join(name))).collect()
+        };
+        let homes: Vec<PathBuf> = HOMES.iter().map(PathBuf::from).chain(home.map(Path::to_owned)).collect();
+        let private = private_places(home);
+        let hidden: Vec<PathBuf> = homes.iter().chain(&private).cloned().collect();
+        let mut readable = below(TOOLCHAINS);
+        readable.extend(below(IDENTITY));
+        readable.extend(on_path(&hidden, home));
+        Self { homes, private, readable }
+    }
+}
+
 impl Sandbox {
     /// The usual one: the directory is writable, and its repository but for hooks and settings. What
     /// is private to the caller it still has to hide.
     pub fn around(workspace: &Path, network: Network) -> Self {
-        let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let home = home();
         let repository = repository::around(workspace, home.as_deref());
-        let below = |names: &[&str]| -> Vec<PathBuf> {
-            home.iter().flat_map(|home| names.iter().map(|name| home.join(name))).collect()
+        let Machine { homes, private, readable } = Machine::of(home.as_deref());
+        let hidden: Vec<PathBuf> = homes.into_iter().chain(private).collect();
+        let git = GitGuard {
+            workspaces: vec![workspace.to_owned()],
+            directories: repository.writable.clone(),
+            ..GitGuard::default()
         };
-        let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(PathBuf::from).chain(home.clone()).collect();
-        hidden.extend(below(KEYS));
-        hidden.extend(host_keys());
-        let mut readable = below(TOOLCHAINS);
-        readable.extend(below(IDENTITY));
-        readable.extend(on_path(&hidden, home.as_deref()));
         let mut writable = vec![workspace.to_owned()];
         writable.extend(repository.writable);
+        // What is hidden in the workspace itself stays hidden, whoever names it.
+        let is_hidden = |path: &PathBuf| {
+            hidden.iter().any(|hidden| {
+                hidden.starts_with(workspace) && hidden != workspace && path.starts_with(hidden)
+            })
+        };
+        let protected = repository.protected.into_iter().filter(|path| !is_hidden(path)).collect();
         Self {
             writable,
-            protected: repository.protected,
-            unwanted: repository.unwanted,
+            protected,
             hidden,
             readable,
             denied: Vec::new(),
@@ -155,18 +155,10 @@ impl Sandbox {
             gate: None,
             limits: Limits::default(),
             environment: PLAIN.iter().chain(VARIABLES).map(|name| (*name).to_owned()).collect(),
+            git,
             backend: None,
         }
     }
-}
-
-/// What proves to others that this machine is this machine.
-fn host_keys() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir("/etc/ssh").into_iter().flatten().flatten();
-    let is_key = |path: &PathBuf| path.extension().is_none_or(|extension| extension != "pub");
-    let is_host =
-        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ssh_host_"));
-    entries.map(|entry| entry.path()).filter(|path| is_host(path) && is_key(path)).collect()
 }
 
 /// Directories of programs in what is hidden. What they need is often beside them: in the directory above `bin`.

@@ -25,15 +25,26 @@ const HEAPS: [&str; 5] = [".git", "node_modules", "target", ".venv", "__pycache_
 
 /// The `.git` of each repository below a directory, not that of the directory itself.
 pub fn repositories_below(directory: &Path) -> Vec<PathBuf> {
-    let (mut found, mut seen) = (Vec::new(), 0);
+    let found = below(directory).into_iter().map(|place| place.join(".git")).filter(|git| is_one(git));
+    found.take(REPOSITORIES).collect()
+}
+
+/// The directories below one in which git would find a repository: in their `.git`, whatever that is, or
+/// because they are one themselves.
+pub(super) fn repository_places(directory: &Path) -> Vec<PathBuf> {
+    let is_place = |place: &PathBuf| fs::symlink_metadata(place.join(".git")).is_ok() || is_repository(place);
+    below(directory).into_iter().filter(is_place).collect()
+}
+
+/// Directories below one, the nearest first.
+fn below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
     let mut level = vec![directory.to_owned()];
     for _ in 0..DEPTH {
-        let inner = level.iter().flat_map(|place| directories(place)).take(DIRECTORIES - seen);
+        let inner = level.iter().flat_map(|place| directories(place)).take(DIRECTORIES - found.len());
         level = inner.collect();
-        seen += level.len();
-        found.extend(level.iter().map(|place| place.join(".git")).filter(|git| is_one(git)));
+        found.extend(level.iter().cloned());
     }
-    found.truncate(REPOSITORIES);
     found
 }
 
@@ -54,7 +65,10 @@ impl Sandbox {
     /// Keeps a repository's hooks and settings as they are, and the repository where it is.
     pub fn protect_repository(&mut self, git: &Path) {
         if is_directory(git) {
-            self.keep(whole(git));
+            let mut repository = whole(git);
+            let tree = git.parent().unwrap_or(git);
+            repository.protect_named(git, tree, tree);
+            self.keep(repository);
         } else {
             self.protected.push(git.to_owned());
         }
@@ -64,12 +78,12 @@ impl Sandbox {
     pub fn open_repository(&mut self, git: &Path) {
         let repository = whole(git);
         self.writable.extend(repository.writable.iter().cloned());
+        self.git.directories.extend(repository.writable.iter().cloned());
         self.keep(repository);
     }
 
     fn keep(&mut self, repository: Repository) {
         self.protected.extend(repository.protected);
-        self.unwanted.extend(repository.unwanted);
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) enum Part {
     Outside,
     /// To go inside and become the program.
     Inside,
+    /// To stay outside a program that is not confined.
+    Unconfined,
 }
 
 /// What the helper is asked for.
@@ -34,7 +36,11 @@ pub(super) struct Order {
 impl Order {
     /// As arguments, the entry first.
     pub(super) fn written(&self) -> Vec<OsString> {
-        let part = if self.part == Part::Outside { "outside" } else { "inside" };
+        let part = match self.part {
+            Part::Outside => "outside",
+            Part::Inside => "inside",
+            Part::Unconfined => "unconfined",
+        };
         let network = if self.network == Network::On { "on" } else { "off" };
         let mut words: Vec<OsString> =
             vec![ENTRY.into(), part.into(), self.owner.to_string().into(), network.into()];
@@ -53,6 +59,7 @@ impl Order {
         let part = match words.next()?.to_str()? {
             "outside" => Part::Outside,
             "inside" => Part::Inside,
+            "unconfined" => Part::Unconfined,
             _ => return None,
         };
         let owner = words.next()?.to_str()?.parse().ok()?;

@@ -6,17 +6,26 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::git::named as named_by_settings;
+
 /// What holds in a repository.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Repository {
     pub(super) writable: Vec<PathBuf>,
     pub(super) protected: Vec<PathBuf>,
-    pub(super) unwanted: Vec<PathBuf>,
 }
 
 /// Names in a repository's directory that decide which programs git runs, and what it takes for its own.
-const DECIDING: [&str; 6] =
-    ["config", "config.worktree", "hooks", "info", "commondir", "objects/info/alternates"];
+const DECIDING: [&str; 8] = [
+    "config",
+    "config.worktree",
+    "hooks",
+    "info",
+    "commondir",
+    "objects/info/alternates",
+    "remotes",
+    "branches",
+];
 
 /// The same in the directory of a second place to work.
 const DECIDING_WORKTREE: [&str; 3] = ["commondir", "gitdir", "config.worktree"];
@@ -33,11 +42,15 @@ pub(super) fn around(workspace: &Path, home: Option<&Path>) -> Repository {
         return Repository::default();
     };
     // Of a link nobody knows who made it.
-    match fs::symlink_metadata(&link) {
+    let mut repository = match fs::symlink_metadata(&link) {
         Ok(found) if found.is_dir() && is_repository(&link) => whole(&link),
         Ok(found) if found.is_file() => worktree(&link).or_else(|| submodule(&link)).unwrap_or_default(),
         _ => Repository::default(),
+    };
+    for git in repository.writable.clone() {
+        repository.protect_named(&git, link.parent().unwrap_or(workspace), workspace);
     }
+    repository
 }
 
 pub(super) fn is_repository(place: &Path) -> bool {
@@ -72,8 +85,12 @@ impl Repository {
         self.protected.extend(DECIDING.map(|name| git.join(name)));
         self.protected
             .extend(worktrees.iter().flat_map(|place| DECIDING_WORKTREE.map(|name| place.join(name))));
-        // With it, git would take its settings from elsewhere.
-        self.unwanted.push(git.join("commondir"));
+    }
+
+    /// Keeps what settings and hooks name as they are, as far as it lies in a directory.
+    pub(super) fn protect_named(&mut self, git: &Path, tree: &Path, within: &Path) {
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        self.protected.extend(named_by_settings(&real(git), &real(tree), &real(within)));
     }
 }
 
@@ -93,7 +110,7 @@ fn put_aside(commondir: &Path) {
 }
 
 /// The repositories of submodules. Their names may have several parts, and they may have submodules.
-fn modules(git: &Path) -> Vec<PathBuf> {
+pub(super) fn modules(git: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut next: Vec<(PathBuf, usize)> = vec![(git.join("modules"), 0)];
     while let Some((place, depth)) = next.pop().filter(|_| found.len() < MODULES) {
@@ -148,7 +165,7 @@ fn worktree(link: &Path) -> Option<Repository> {
 }
 
 /// The path a file of git's names, in full.
-fn named(file: &Path, prefix: &str) -> Option<PathBuf> {
+pub(super) fn named(file: &Path, prefix: &str) -> Option<PathBuf> {
     let text = fs::read_to_string(file).ok()?;
     let path = text.strip_prefix(prefix)?.trim_end_matches(['\n', '\r']);
     fs::canonicalize(file.parent()?.join(path)).ok()
@@ -180,7 +197,6 @@ mod tests {
             assert_eq!(found.writable, std::slice::from_ref(&git));
             assert!(found.protected.contains(&git.join("hooks")) && git.join("hooks").is_dir());
             assert!(found.protected.contains(&git.join("info")) && git.join("info").is_dir());
-            assert_eq!(found.unwanted, [git.join("commondir")]);
         }
         assert_eq!(around(&place.path().join("src"), Some(place.path())), Repository::default());
     }

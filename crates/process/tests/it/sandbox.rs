@@ -1,5 +1,6 @@
 //! Sandboxes that are attacked for real, with a control for each attack.
 
+mod after_effects;
 mod fixture;
 mod gates;
 mod limits;

@@ -131,6 +131,9 @@ pub struct TaskNote {
     /// How it ended, if it has: then this call has told its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<RunStatus>,
+    /// Whether its work was checked, and found good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
     /// What it cost, with everything it delegated, if it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,

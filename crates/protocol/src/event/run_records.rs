@@ -17,6 +17,9 @@ pub struct Verdict {
     pub passed: bool,
     /// Whether the work is given back.
     pub again: bool,
+    /// How often it is checked at most; 0 in journals that do not say it.
+    #[serde(default)]
+    pub attempts: u32,
     /// What each of them said.
     pub reports: Vec<Report>,
     /// What judging cost.
@@ -35,6 +38,21 @@ pub struct Report {
     /// The run that looked, if it is an agent; what it cost is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskNote>,
+}
+
+impl Report {
+    /// Characters of a verifier's words that one line has room for.
+    const IN_A_LINE: usize = 160;
+
+    /// Its name and the first line of what it said.
+    pub fn in_a_line(&self) -> String {
+        let said = self.said.trim().lines().next().unwrap_or_default().trim();
+        match said.char_indices().nth(Self::IN_A_LINE) {
+            _ if said.is_empty() => self.name.clone(),
+            Some((at, _)) => format!("{}: {}…", self.name, said.get(..at).unwrap_or_default()),
+            None => format!("{}: {said}", self.name),
+        }
+    }
 }
 
 /// How a context was made smaller.
@@ -123,7 +141,7 @@ pub enum WaitReason {
 pub struct RunEnd {
     /// How it ended.
     pub status: RunStatus,
-    /// The last thing the agent said.
+    /// The agent's answer: its last reply, with all pieces of it if the output limit cut it.
     pub text: String,
     /// Model replies.
     pub turns: u32,
@@ -154,6 +172,9 @@ pub struct RunEnd {
     /// Whether what it says it did was checked, and found to be so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
+    /// The verifiers that found the work bad when it was last checked, and what they said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_checks: Vec<Report>,
     /// Whether something from outside, such as a web page, went into it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
@@ -182,10 +203,32 @@ impl RunEnd {
             delegated: Usage::none(),
             workspace: None,
             verified: None,
+            failed_checks: Vec::new(),
             outside: false,
             denials: Vec::new(),
             error: None,
         }
+    }
+
+    /// Whether it was completed and no verifier found the work bad.
+    pub fn is_success(&self) -> bool {
+        self.status == RunStatus::Completed && !self.is_refuted()
+    }
+
+    /// Whether its verifiers found the work bad when it was last checked.
+    pub fn is_refuted(&self) -> bool {
+        self.verified == Some(false)
+    }
+
+    /// How it ended, in a few words: `completed`, `completed, not verified`.
+    pub fn in_words(&self) -> String {
+        let verdict = if self.is_refuted() { ", not verified" } else { "" };
+        format!("{}{verdict}", self.status)
+    }
+
+    /// What each failed verifier said, in one line: `tests: ok.txt is missing; lint: 2 warnings`.
+    pub fn refutation(&self) -> String {
+        self.failed_checks.iter().map(Report::in_a_line).collect::<Vec<_>>().join("; ")
     }
 }
 

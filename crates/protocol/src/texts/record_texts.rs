@@ -83,7 +83,11 @@ fn file(note: &mut FileNote, edit: Edit<'_>) {
 }
 
 pub(super) fn verdict(verdict: &mut Verdict, edit: Edit<'_>) {
-    let Verdict { attempt: _, passed: _, again: _, reports, usage: _ } = verdict;
+    let Verdict { attempt: _, passed: _, again: _, attempts: _, reports, usage: _ } = verdict;
+    self::reports(reports, edit);
+}
+
+fn reports(reports: &mut [Report], edit: Edit<'_>) {
     for Report { name, passed: _, said, task: _ } in reports {
         text(name, edit);
         text(said, edit);
@@ -113,11 +117,13 @@ pub(super) fn run_end(end: &mut RunEnd, edit: Edit<'_>) {
         delegated: _,
         workspace,
         verified: _,
+        failed_checks,
         outside: _,
         denials,
         error,
     } = end;
     text(said, edit);
+    reports(failed_checks, edit);
     files.iter_mut().for_each(|note| file(note, edit));
     explored.iter_mut().for_each(|place| path(place, edit));
     list(tools, edit);

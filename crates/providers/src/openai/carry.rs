@@ -55,15 +55,22 @@ pub(super) fn words(pieces: &[Piece<'_>]) -> String {
     texts.join("\n\n")
 }
 
-/// The words a result begins with where the wire has no flag for failure; nothing for a success.
+/// The words a result begins with where the wire has no flag for failure; nothing for a success, and nothing
+/// where the result's own first words are the flag: `[ERROR: …]` of a sub-agent has to stand first.
 pub(super) fn flag(result: &ToolResult) -> &'static str {
-    match result.outcome {
+    let flag = match result.outcome {
         Outcome::Done => "",
         Outcome::Failed(_) => "[failed] ",
         Outcome::Denied => "[denied] ",
         Outcome::Cancelled => "[cancelled] ",
         Outcome::Unknown => "[interrupted] ",
-    }
+    };
+    let first = result.content.iter().find_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    let says_it = |text: &str| text.starts_with("[ERROR: ") || text.starts_with(flag);
+    if first.is_some_and(says_it) { "" } else { flag }
 }
 
 /// A call's input as the text of a JSON object. Servers render it with templates that fail on anything else.

@@ -1,6 +1,9 @@
 //! One tool call on its way: what is known about it, what its tool is given, what is kept if it is not made.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use rooftree_protocol::{
     CallId, Effect, EventBody, Outcome, Part, Repeat, RunId, ToolCall, event::ToolRecord,
@@ -10,7 +13,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Agent, journal::Teller};
-use crate::{Secrets, caller::Caller, secrets::Held};
+use crate::{Secrets, caller::Caller, memory, secrets::Held, workspace};
 
 /// A call that passed every check but the last.
 #[derive(Clone)]
@@ -70,8 +73,24 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
 
 /// How what this agent runs is confined, as it is now.
 pub(super) fn confining(agent: &Agent) -> Confining {
-    let confinement = agent.world.confinement(&agent.kit.definition, agent.mandate.as_deref());
-    agent.world.options.sandbox.with(confinement, agent.policy.unreadable(&agent.session.cwd))
+    let options = &agent.world.options;
+    let confinement = agent.confinement();
+    let cwd = &agent.session.cwd;
+    let copy = workspace::copied_from(cwd, &options.workspaces);
+    let shared = shared(agent, copy.is_some()).into();
+    let confining = options.sandbox.with(confinement, agent.policy.unreadable(cwd));
+    Confining { shared, copy, ..confining }
+}
+
+/// Directories of our own that file tools of this agent may read: its skills, its memory, its `/tmp`, and the
+/// working copies of children, unless it works in one.
+fn shared(agent: &Agent, is_in_copy: bool) -> Vec<PathBuf> {
+    let options = &agent.world.options;
+    let skills = agent.surroundings.skills.iter().map(|skill| skill.directory.clone());
+    let memory = memory::directory(&agent.kit.definition, &options.memory, &agent.session.cwd);
+    let temporary = options.sandbox.scratch.as_ref().map(|place| place.join(agent.session.id.as_str()));
+    let copies = Some(options.workspaces.directory.clone()).filter(|_| !is_in_copy);
+    skills.chain(memory).chain(temporary).chain(copies).collect()
 }
 
 /// How a tool tells what it does. What could be the beginning of a secret is told with what follows it,
@@ -128,6 +147,7 @@ pub(super) fn caller(agent: &Agent, run: RunId, delegations: usize) -> Caller {
         kit: agent.kit.clone(),
         surroundings: agent.surroundings.clone(),
         policy: agent.policy.clone(),
+        confinement: agent.confinement(),
         outside: agent.history.outside().is_some(),
         has_entered_plan: agent.history.mode().is_some_and(|changed| !changed.is_wish),
         is_directed: agent.history.run().is_some_and(|run| run.is_directed && run.turns == 1),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{
     Agent,
-    call::{Prepared, not_made},
+    call::{Prepared, confining, not_made},
     hook_points::{self, Said},
     permission::is_asked_by_mode,
 };
@@ -52,7 +52,7 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
         effect,
         cwd: &agent.session.cwd,
     };
-    let ruling = effective::judge(&agent.policy, &agent.world.options.sandbox, tool.as_ref(), &about);
+    let ruling = effective::judge(&agent.policy, &confining(agent), tool.as_ref(), &about);
     let Ruling { reach, verdict, .. } = ruling;
     let (call, permitted) = (call.clone(), String::new());
     let mut prepared = Prepared { call, tool, input, effect, repeat, title, reach, permitted, inside: None };

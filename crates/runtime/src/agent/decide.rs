@@ -76,6 +76,8 @@ pub(crate) fn decide(history: &History, limits: &Limits, room: Room, checking: C
         Some(StopReason::MaxOutput) if cut_off <= limits.continuations && turns < limits.max_turns => {
             ask(history, room)
         }
+        // No continuation is left: what was said so far must not look like the whole answer.
+        Some(StopReason::MaxOutput) => Next::End(End::Truncated),
         // Kept when the run was stopped, by a process that was gone before it could settle.
         Some(StopReason::Cancelled) => Next::End(End::Cancelled),
         Some(_) if checking == Checking::Wanted && !history.is_checked() => Next::Verify,
@@ -111,7 +113,8 @@ fn ask(history: &History, room: Room) -> Next {
         Room::None(refusals) => match refusals {
             1 if history.is_shrinkable() => Next::Compact(Squeeze::Summarise),
             2 if history.is_shrinkable() => Next::Compact(Squeeze::Trim),
-            1..=3 => Next::Compact(Squeeze::StartOver),
+            // With nothing but the request left, starting anew would change nothing.
+            1..=3 if history.is_shrinkable() => Next::Compact(Squeeze::StartOver),
             _ => Next::End(End::Failed(
                 Problem::new(ErrorCode::ContextTooLong, "the request does not fit the model's window")
                     .cause("it is too long by itself: nothing is left that could be taken away")

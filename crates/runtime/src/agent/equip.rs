@@ -22,10 +22,13 @@ impl Agent {
         let model = world.model(&session, &kit.definition, None);
         let window = model.as_ref().ok().and_then(|model| model.window).unwrap_or(kit.limits.context_window);
         let journal = Journal::open(world.clone(), session.clone(), claimed.claim, signals.clone());
+        let bounding = world.bounding(&kit.definition);
         Ok(Self {
             opening: opening(&session),
-            policy: world.policy(&kit.definition, None),
-            policy_of: rights::Basis::default(),
+            policy: rights::first(&world, &bounding, None),
+            bounding,
+            edition: 0,
+            policy_of: None,
             home: session.cwd.clone(),
             mandate: None,
             leases: Vec::new(),
@@ -60,23 +63,32 @@ impl Agent {
 
     /// Takes up what this mandate allows; without one, what the definition does.
     pub(super) async fn equip(&mut self, mandate: Option<Box<Mandate>>, run: &RunId) -> Result<(), Error> {
+        self.edition = self.world.options.definitions.edition();
+        let begun = self.ceiling();
         let offered = self.offered(mandate.as_deref(), run).await?;
         let around = self.world.options.surroundings.now();
         let (place, notice) = self.world.exposing(&self.session.agent, mandate.as_deref()).await?;
-        let kit = self.world.kit_with(&self.session.agent, mandate.as_deref(), &offered, (&around, place))?;
+        let kit = {
+            let bounds = (mandate.as_deref(), begun.as_ref().map(|begun| &begun.bounds));
+            self.world.kit_with(&self.session.agent, bounds, &offered, (&around, place))?
+        };
         (self.leases, self.remarks) = (offered.leases, offered.notices);
         self.remarks.extend(notice.or_else(|| kit.unexposed()));
         self.remarks.extend(kit.exposed.as_ref().and_then(Exposed::described));
         self.look_around(&around, &kit, mandate.as_deref());
+        let bounding = self.world.bounding(&kit.definition);
+        self.remarks.extend(rights::hiding(&bounding));
+        let is_bounded_alike = rights::are_same(&self.bounding, &bounding);
+        self.bounding = bounding;
         let is_same = Arc::ptr_eq(&self.kit, &kit) && Arc::ptr_eq(&self.surroundings, &around);
-        if is_same && self.mandate == mandate {
+        if is_same && is_bounded_alike && self.mandate == mandate {
             return Ok(());
         }
         let directory = task::told_directory(&self.session.cwd, mandate.as_deref());
         self.prompt = prompt::system(&self.world, &kit, &around, &directory);
-        self.policy = self.world.policy(&kit.definition, mandate.as_deref());
+        self.policy = rights::first(&self.world, &self.bounding, mandate.as_deref());
         // Whatever people have said is added before the first call.
-        self.policy_of = rights::Basis::default();
+        self.policy_of = None;
         self.model = self.world.model(&self.session, &kit.definition, mandate.as_deref());
         let window = self.model.as_ref().ok().and_then(|model| model.window);
         self.window = Window::new(window.unwrap_or(kit.limits.context_window));

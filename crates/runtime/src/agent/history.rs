@@ -125,11 +125,12 @@ impl History {
             EventBody::SessionCleared { reason: ClearReason::Asked } => self.clear(),
             EventBody::SessionCleared { reason: ClearReason::Emergency } => self.start_over(),
             EventBody::ContextCompacted(compaction) => self.shrink(compaction),
-            EventBody::RunStarted { mode, message, title, policy, .. } => {
+            EventBody::RunStarted { mode, message, title, policy, bounds, .. } => {
                 self.close_open(INTERRUPTED);
                 self.run = event.run.clone().map(|id| {
                     let mut run = RunView::new(id, message.clone(), *mode, event.ts);
-                    (run.title, run.policy) = (title.clone(), policy.clone());
+                    (run.title, run.policy, run.began) = (title.clone(), policy.clone(), policy.clone());
+                    run.bounds.clone_from(bounds);
                     run
                 });
             }
@@ -149,6 +150,7 @@ impl History {
             EventBody::RunWaiting { reason: WaitReason::RateLimit | WaitReason::Retry, until, .. } => {
                 self.set_waiting(*until);
             }
+            EventBody::RunWaiting { told, .. } => self.set_told(told.clone()),
             EventBody::RunResumed { .. } => self.set_waiting(None),
             EventBody::PermissionRequested { id, call, digest, until, .. } => {
                 self.note_asked(id.as_str(), call, digest, *until);

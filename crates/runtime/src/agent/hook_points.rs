@@ -12,7 +12,7 @@ mod tools;
 use std::{collections::HashSet, pin::pin};
 
 use rooftree_protocol::{
-    ErrorCode, EventBody, MessageId, Problem, RunId,
+    ErrorCode, EventBody, MessageId, Problem,
     event::{HookNote, NoticeLevel},
 };
 use serde_json::{Map, Value};
@@ -29,7 +29,7 @@ use crate::{
 
 pub(super) use asking::{elicitation, elicited, notify, permission, server_of};
 pub(super) use compacting::{compacted, puts_off};
-pub(super) use life::{begin, cleared, failed, may_end};
+pub(super) use life::{begin, cleared, ended, may_end};
 pub(super) use tools::{Said, Used, after_batch, after_tools, has_say, refused, used};
 
 /// What an agent remembers about hooks while it is awake.
@@ -37,8 +37,6 @@ pub(super) use tools::{Said, Used, after_batch, after_tools, has_say, refused, u
 pub(super) struct Memory {
     /// Whether the files that its hooks name were looked at.
     has_looked: bool,
-    /// The delegated run whose beginning hooks were told of.
-    greeted: Option<RunId>,
     /// Messages that hooks have let pass.
     passed: HashSet<MessageId>,
     /// The reply after which a hook has put off making the context smaller.

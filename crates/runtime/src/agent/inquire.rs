@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    EventBody, Lane, Message, MessageId, Origin, Part, Response, Timestamp, event::WaitReason,
+    EventBody, Lane, Message, MessageId, Origin, Part, Response, SessionId, Timestamp, event::WaitReason,
 };
 use rooftree_store::{Answered, Inquiry, Post, RuleRow, SessionFilter};
 
@@ -61,10 +61,11 @@ pub(super) async fn put(agent: &mut Agent, ask: &Ask) -> Result<(), Error> {
         answer: None,
         settled: false,
     };
-    let waiting =
-        EventBody::RunWaiting { reason: ask.reason, until: Some(ask.until), detail: ask.words.clone() };
     let about = format!("{} asks: {}", agent.session.agent, ask.words);
-    let posts = presented(agent, &format!("ask:{}", ask.id), about).await?;
+    let told = foreground(agent).await?;
+    let posts = presented(agent, told.clone(), &format!("ask:{}", ask.id), about);
+    let (until, detail) = (Some(ask.until), ask.words.clone());
+    let waiting = EventBody::RunWaiting { reason: ask.reason, until, detail, told };
     agent.append(Commit {
         bodies: vec![waiting, ask.body.clone()],
         run: agent.run_id(),
@@ -118,7 +119,9 @@ pub(super) async fn settle(
         _ => "settled".into(),
     };
     let about = format!("{}: what it asked is decided: {words}", agent.session.agent);
-    let posts = presented(agent, &format!("answer:{id}"), about).await?;
+    // Whoever was told that it is asked is told what was decided.
+    let told = agent.history.run().and_then(|run| run.asked(id)).and_then(|asked| asked.told.clone());
+    let posts = presented(agent, told, &format!("answer:{id}"), about);
     let has_rules = !rules.is_empty();
     agent.append(Commit {
         bodies: vec![outcome, EventBody::RunResumed { reason }],
@@ -143,20 +146,23 @@ pub(super) fn deadline(agent: &Agent) -> Timestamp {
 
 /// What a delegated run asks is also told, silently, to the session a person talks to: it may be
 /// another one than those above, and the person will ask there what is going on.
-async fn presented(agent: &Agent, key: &str, words: String) -> Result<Vec<Post>, Error> {
+async fn foreground(agent: &Agent) -> Result<Option<SessionId>, Error> {
     if agent.mandate.is_none() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let filter = SessionFilter { foreground: true, limit: 1, ..SessionFilter::default() };
-    let Some(front) = agent.world.store().sessions(filter).await?.pop() else { return Ok(Vec::new()) };
-    if front.id == agent.session.id {
-        return Ok(Vec::new());
-    }
+    let front = agent.world.store().sessions(filter).await?.pop();
+    Ok(front.map(|front| front.id).filter(|front| *front != agent.session.id))
+}
+
+/// Tells a session, silently, what is asked or decided elsewhere.
+fn presented(agent: &Agent, session: Option<SessionId>, key: &str, words: String) -> Vec<Post> {
+    let Some(session) = session else { return Vec::new() };
     let id = MessageId::from_entropy(agent.world.entropy());
     let origin = Origin::System { about: "approval".into() };
     let message =
         Message { silent: true, ..Message::new(id, vec![Part::text(words)], origin, agent.world.now()) };
-    Ok(vec![Post { session: front.id, lane: Lane::Boundary, key: key.into(), message, capacity: u64::MAX }])
+    vec![Post { session, lane: Lane::Boundary, key: key.into(), message, capacity: u64::MAX }]
 }
 
 /// The permission a response gives; a response of another kind gives none.

@@ -62,11 +62,7 @@ enum Rested {
 /// Another process works on this session. It finds what was posted in the store, and what we are
 /// told is passed on to it; if it dies, we take over.
 async fn wait_for_claim(world: &Arc<World>, session: &SessionId, signals: &Signals) -> Result<Rested, Error> {
-    while let Some(signal) = signals.try_next() {
-        if let Some(command) = signal.command(session) {
-            world.store().put_command(session, command, world.now()).await?;
-        }
-    }
+    pass_on(world, session, signals).await?;
     let idle = !world.store().unfinished().await?.contains(session);
     if idle && signals.close_if_empty(|| ()) {
         return Ok(Rested::Yes);
@@ -78,6 +74,16 @@ async fn wait_for_claim(world: &Arc<World>, session: &SessionId, signals: &Signa
         () = tokio::time::sleep(HELD_ELSEWHERE) => {}
     }
     Ok(Rested::Not)
+}
+
+/// Leaves what we are told for the process that works on the session, or will.
+async fn pass_on(world: &World, session: &SessionId, signals: &Signals) -> Result<(), Error> {
+    while let Some(signal) = signals.try_next() {
+        if let Some(command) = signal.command(session) {
+            world.store().put_command(session, command, world.now()).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Tells watchers that the agent could not go on. Nothing accepted is lost: it is in the store.
@@ -98,18 +104,35 @@ async fn wake(world: &Arc<World>, mut claimed: Claimed, signals: &Signals) -> Re
     if attempts > 0 {
         // Whoever had the claim before did not give it back.
         tasks::clean_up(world, &claimed.session.id).await?;
+    } else if claimed.session.head > 0 {
+        tasks::settle_left(world, &claimed.session.id).await?;
     }
     world.standing.expect(claimed.rules);
     let left = std::mem::take(&mut claimed.commands);
     let mut agent = Agent::new(world.clone(), claimed, signals.clone())?;
     let worked = match recovery::load(&mut agent).await {
+        Ok(()) if is_foreign(&agent) => {
+            for row in left {
+                world.store().put_command(&agent.session.id, row.command, row.at).later();
+            }
+            pass_on(world, &agent.session.id, signals).await
+        }
         Ok(()) => {
+            // Whatever run is open from here on is ours.
+            signals.own();
             recovery::heed_left(&mut agent, left);
             agent.work(attempts).await
         }
         Err(error) => Err(error),
     };
     agent.rest(worked).await
+}
+
+/// Whether another process left this session's run open, and nobody here may go on with it: the session was woken by
+/// a message, and the process that had it has died since.
+fn is_foreign(agent: &Agent) -> bool {
+    let takes_all = agent.world.takes_all.load(std::sync::atomic::Ordering::Relaxed);
+    agent.history.run().is_some() && !agent.signals.is_own() && !takes_all
 }
 
 /// Another process may have posted after the last look and before the claim was given back. It was told that
@@ -132,6 +155,8 @@ impl Agent {
             let (mandate, run) = (run.mandate.clone(), run.id.clone());
             self.equip(mandate, &run).await?;
             self.remark();
+            self.renew_policy().await?;
+            recovery::tell_rights(self);
         }
         recovery::recover(self, attempts).await?;
         loop {

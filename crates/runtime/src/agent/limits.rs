@@ -17,6 +17,8 @@ pub(crate) enum End {
     Budget,
     /// It used up its time.
     TimedOut,
+    /// The answer is still cut at the model's output limit.
+    Truncated,
     /// Somebody stopped it.
     Cancelled,
     /// Something it could not get around.
@@ -33,6 +35,7 @@ impl End {
             Self::MaxTurns => Some(RunStatus::MaxTurns),
             Self::Budget => Some(RunStatus::Budget),
             Self::TimedOut => Some(RunStatus::TimedOut),
+            Self::Truncated => Some(RunStatus::Truncated),
             Self::Cancelled => Some(RunStatus::Cancelled),
             Self::Failed(_) => Some(RunStatus::Failed),
             Self::Paused => None,

@@ -104,7 +104,7 @@ pub(super) async fn wait(
     let until = Some(agent.world.now().after(pause));
     let detail = format!("{error}; asking again in {:.1} s", pause.as_secs_f64());
     let over = agent.world.options.clock.sleep(pause);
-    agent.note(EventBody::RunWaiting { reason, until, detail });
+    agent.note(EventBody::RunWaiting { reason, until, detail, told: None });
     sit_out(agent, over, reason).await
 }
 

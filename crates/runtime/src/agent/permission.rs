@@ -6,7 +6,7 @@ use rooftree_protocol::{
     event::{PolicyNote, WaitReason},
 };
 use rooftree_store::{RuleKind, RuleRow, RuleScope};
-use rooftree_tools::{Followed, Judged, Policy, Rule, Verdict};
+use rooftree_tools::{Followed, Judged, Layer, Policy, Rule, Verdict};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -224,8 +224,10 @@ pub(super) fn is_asked_by_mode(agent: &Agent, one: &Prepared, reason: &str) -> b
     let (tool, cwd) = (one.tool.ruled_as(&one.input), &agent.session.cwd);
     let (subject, input) = (subject.as_deref(), Some(&one.input));
     let about = Judged { tool: &tool, subject, input, effect: one.effect, cwd };
-    let verdict = agent.policy.judge_at(&about, one.reach.pinned());
-    verdict == Verdict::Ask(reason.to_owned()) && !is_ask_rule(agent, reason)
+    let verdict = agent.policy.explain_at(&about, &one.reach);
+    // Private places are no mode's to allow, so no hook's either.
+    let is_modes = verdict.steps.last().is_some_and(|step| step.layer == Layer::Person);
+    is_modes && verdict.verdict == Verdict::Ask(reason.to_owned()) && !is_ask_rule(agent, reason)
 }
 
 /// Something somebody wants to be asked about every time is not answered for longer than once.
@@ -249,7 +251,8 @@ fn remembered_rule(agent: &Agent, answer: &Answer, asked: &Suggested, by: &str) 
         PermissionDecision::Allow => RuleKind::Allow,
         PermissionDecision::Deny => RuleKind::Deny,
     };
-    vec![RuleRow { number: 0, kind, rule: asked.rule.clone(), scope, by: by.into(), at: agent.world.now() }]
+    let by = standing::by_answer(by);
+    vec![RuleRow { number: 0, kind, rule: asked.rule.clone(), scope, by, at: agent.world.now() }]
 }
 
 /// Names exactly what is asked about. Two calls with the same name are the same in all that matters.

@@ -47,6 +47,7 @@ pub(crate) fn system(
             memory: from.memory.clone(),
             cwd: &from.cwd,
             mark: &options.mark,
+            denied: options.policy.unreadable_paths(&from.cwd),
         };
         let text = sections.text();
         let estimate = estimated(&text, &kit.specs);

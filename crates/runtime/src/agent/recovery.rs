@@ -15,7 +15,7 @@ use super::{
     run_view::Asked,
     settle::settle,
 };
-use crate::Error;
+use crate::{Error, rights::Ceiling};
 
 /// Claims in a row that may end without the run being settled, before the run is given up.
 const ATTEMPTS: u32 = 5;
@@ -109,4 +109,63 @@ async fn give_up(agent: &mut Agent, attempts: u32) -> Result<(), Error> {
         hint: Some("look at the last events of the session for what ends the program".into()),
     });
     settle(agent, End::Failed(Problem::new(ErrorCode::Internal, message))).await
+}
+
+/// Says in which mode and within which bounds a run goes on that another process began, where these are not what
+/// the flags of this process say, or not what the run began with.
+pub(super) fn tell_rights(agent: &mut Agent) {
+    let Some(begun) = agent.ceiling() else { return };
+    let is_unrecorded = agent.history.run().is_some_and(|run| run.bounds.is_none());
+    let (began, process, goes) = (begun.policy.mode, agent.process_mode(), agent.policy.mode);
+    let bounds = kept_bounds(agent, &begun);
+    let (message, hint) = if is_unrecorded {
+        let words = format!(
+            "this run was begun by an earlier version that did not record its sandbox and limits; it goes on in mode `{goes}`, \
+             without network and with default limits"
+        );
+        (words, None)
+    } else if agent.process_mode() < begun.policy.mode {
+        let words = format!(
+            "this run began in mode `{began}` and goes on in mode `{goes}`, because this process permits no more"
+        );
+        (words, Some(format!("--permission-mode {began} goes on as it began")))
+    } else if agent.process_mode() > begun.policy.mode {
+        let words = format!(
+            "this run goes on in mode `{goes}`, because it began in mode `{began}`; mode `{process}` of this process is for new runs"
+        );
+        (words, None)
+    } else if bounds.is_empty() {
+        return;
+    } else {
+        (format!("this run goes on in mode `{goes}`, within the bounds it began with"), None)
+    };
+    let more = if bounds.is_empty() { String::new() } else { format!(" ({})", bounds.join(", ")) };
+    let message = message + &more;
+    agent.note(EventBody::Notice { level: NoticeLevel::Warning, code: "resumed".into(), message, hint });
+}
+
+/// The bounds a run began with that are narrower than those of this process, in words.
+fn kept_bounds(agent: &Agent, begun: &Ceiling) -> Vec<String> {
+    let mut kept = Vec::new();
+    let (fresh, now) = (agent.fresh_confinement(), agent.confinement());
+    if fresh.network != now.network {
+        kept.push("with the network it began with".to_owned());
+    } else if fresh != now {
+        kept.push("with the sandbox it began with".to_owned());
+    }
+    let options = &agent.world.options;
+    if options.max_turns.is_some_and(|turns| turns > begun.bounds.max_turns) {
+        kept.push(format!("at most {} turns", begun.bounds.max_turns));
+    }
+    let denies = begun.policy.deny.iter().filter(|rule| !options.policy.deny.contains(rule));
+    let denies: Vec<String> = denies.map(ToString::to_string).collect();
+    if !denies.is_empty() {
+        kept.push(format!("without {}", denies.join(", ")));
+    }
+    let lost = begun.policy.allow.iter().filter(|rule| !agent.policy.allow.contains(rule));
+    let lost: Vec<String> = lost.map(|rule| format!("`{rule}`")).collect();
+    if !lost.is_empty() {
+        kept.push(format!("no longer allowed here: {}", lost.join(", ")));
+    }
+    kept
 }

@@ -1,8 +1,11 @@
 //! Turns what a tool gave back into what the journal keeps: cut, spilled, noted.
 
-use rooftree_protocol::{EventBody, Outcome, Part, Timestamp, ToolKind, event::ToolRecord};
+use rooftree_protocol::{
+    EventBody, Outcome, Part, Timestamp, ToolKind,
+    event::{NoticeLevel, ToolRecord},
+};
 use rooftree_store::blob_id;
-use rooftree_tools::{ToolOutput, output};
+use rooftree_tools::{ToolOutput, mcp::Notice, output};
 
 use super::{Agent, call::Prepared, journal::Commit};
 use crate::Secrets;
@@ -56,6 +59,13 @@ pub(super) fn keep(
     bodies.extend(
         output.mode.map(|change| EventBody::ModeChanged { mode: change.mode, by: change.by.to_owned() }),
     );
+    let level = NoticeLevel::Warning;
+    bodies.extend(output.notices.into_iter().map(|Notice { code, message, hint }| EventBody::Notice {
+        level,
+        code: code.into(),
+        message,
+        hint,
+    }));
     agent.append(Commit { bodies, blobs, run: agent.run_id(), ..Commit::default() });
     // Its answer is in the inbox too, and is to be taken from there.
     agent.has_news |= told;

@@ -3,8 +3,11 @@
 use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use rooftree_protocol::{
-    Answer, CallId, Mandate, MessageId, Outcome, RunId, Timestamp, ToolCall, Usage,
-    event::{Denial, HookNote, PolicyNote, ReplyRecord, RunMode, SkillNote, StopReason, ToolRecord},
+    Answer, CallId, Mandate, MessageId, Outcome, RunBounds, RunId, SessionId, Timestamp, ToolCall, Usage,
+    event::{
+        AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunMode, SkillNote, StopReason,
+        ToolRecord,
+    },
     tool_call::{FileAction, FileNote},
 };
 use rooftree_providers::ModelMessage;
@@ -27,6 +30,8 @@ pub struct Asked {
     pub digest: String,
     /// When it is too late for an answer.
     pub until: Timestamp,
+    /// The session that was told of it besides those above.
+    pub told: Option<SessionId>,
     /// Whether it stands no longer.
     pub settled: bool,
     /// What was said about a permission.
@@ -50,6 +55,10 @@ pub struct RunView {
     pub title: String,
     /// What may happen in it without asking, as the journal last told.
     pub policy: Option<Box<PolicyNote>>,
+    /// The policy it began with.
+    pub began: Option<Box<PolicyNote>>,
+    /// The mode, tools, sandbox and limits it began with; absent in runs of earlier versions.
+    pub bounds: Option<Box<RunBounds>>,
     /// Replies so far.
     pub turns: u32,
     /// Calls that ended so far.
@@ -74,6 +83,8 @@ pub struct RunView {
     pub verifications: u32,
     /// What came of the last check.
     pub verified: Option<bool>,
+    /// The verifiers that found the work bad when it was last checked.
+    pub failed_checks: Vec<Report>,
     /// For whom it works, if another agent asked.
     pub mandate: Option<Box<Mandate>>,
     /// Whether it makes one call that somebody else than the model asked for.
@@ -82,18 +93,22 @@ pub struct RunView {
     pub last_outcome: Option<Outcome>,
     /// Calls that were refused so far.
     pub denials: Vec<Denial>,
-    /// The last thing the model said.
-    pub text: String,
+    /// What the model has answered so far.
+    pub text: AnswerText,
     /// How often the last calls were asked for in a row.
     pub identical: u32,
     /// How many replies in a row hit the model's output limit.
     pub cut_off: u32,
     /// When a provider wants to be asked again.
     pub waiting_until: Option<Timestamp>,
+    /// The session that was told of what is asked next.
+    pub told: Option<SessionId>,
     /// What people were asked about the last reply's calls.
     pub asked: Vec<Asked>,
     /// How often a hook has kept it from ending.
     pub put_off: u32,
+    /// Whether hooks were told that it ends, and let it.
+    pub is_end_told: bool,
     /// The skill that was loaded last.
     pub skill: Option<SkillNote>,
     /// Why a hook refused its message, if one did.
@@ -113,6 +128,9 @@ impl RunView {
             mode,
             title: String::new(),
             policy: None,
+            began: None,
+            bounds: None,
+            told: None,
             turns: 0,
             calls: 0,
             usage: Usage::none(),
@@ -125,16 +143,18 @@ impl RunView {
             delegated: Usage::none(),
             verifications: 0,
             verified: None,
+            failed_checks: Vec::new(),
             mandate: None,
             is_directed: false,
             last_outcome: None,
             denials: Vec::new(),
-            text: String::new(),
+            text: AnswerText::default(),
             identical: 0,
             cut_off: 0,
             waiting_until: None,
             asked: Vec::new(),
             put_off: 0,
+            is_end_told: false,
             skill: None,
             refused: None,
             heard: Vec::new(),
@@ -155,6 +175,7 @@ impl RunView {
     pub(super) fn note_hook(&mut self, note: &HookNote) {
         match note.point.as_str() {
             "Stop" | "SubagentStop" if note.blocks => self.put_off += 1,
+            "SubagentStop" => self.is_end_told = true,
             "UserPromptSubmit" if note.blocks && note.about.as_deref() == Some(self.message.as_str()) => {
                 self.refused = Some(note.text.clone());
             }
@@ -167,11 +188,10 @@ impl RunView {
 
     pub(super) fn note_reply(&mut self, reply: &ReplyRecord, calls: &[ToolCall]) {
         self.turns += 1;
+        self.is_end_told = false;
         self.cut_off = if reply.stop == StopReason::MaxOutput { self.cut_off + 1 } else { 0 };
         self.usage += reply.usage;
-        if !reply.text.is_empty() {
-            self.text.clone_from(&reply.text);
-        }
+        self.text.take(reply);
         let same = calls.len() == self.last_calls.len()
             && calls.iter().zip(&self.last_calls).all(|(a, b)| a.tool == b.tool && a.input == b.input);
         self.identical = if same && !calls.is_empty() { self.identical + 1 } else { 1 };
@@ -208,7 +228,7 @@ impl RunView {
         self.usage += record.usage.unwrap_or_else(Usage::none);
         self.last_outcome = Some(record.outcome);
         if self.is_directed && self.turns == 1 {
-            self.text = rooftree_protocol::message::text_of(&record.content);
+            self.text = rooftree_protocol::message::text_of(&record.content).into();
         }
         if let Some(diff) = &record.diff {
             self.note_diff(diff);

@@ -16,7 +16,7 @@ use crate::{Error, world::Errand};
 /// Settles the open run. Returns once that is on disk: only then does the answer leave.
 pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
     let Some(status) = end.status() else { return Ok(()) };
-    hook_points::failed(agent, &end);
+    hook_points::ended(agent, &end);
     // Every call has a result, also those the run ended without making.
     let open: Vec<ToolCall> = agent.history.open_calls().map(|open| open.call.clone()).collect();
     leave(agent, open, "[cancelled] the run ended before this call was made");
@@ -29,7 +29,7 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
     let duration = agent.world.now().since(run.started_at);
     let summary = RunEnd {
         status,
-        text: run.text.clone(),
+        text: run.text.as_str().to_owned(),
         turns: run.turns,
         calls: run.calls,
         usage: run.usage,
@@ -41,6 +41,7 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
         delegated: run.delegated,
         workspace: copy,
         verified: run.verified,
+        failed_checks: run.failed_checks.clone(),
         outside: agent.history.outside().is_some(),
         denials: run.denials.clone(),
         error: end.problem(),
@@ -85,6 +86,7 @@ fn reply(agent: &Agent, run: &RunId, mandate: &Mandate, end: &RunEnd) -> Post {
         session: agent.session.id.clone(),
         agent: agent.session.agent.clone(),
         status: end.status,
+        verified: end.verified,
         usage: task::total(end),
         checks: mandate.mode == RunMode::Verifying,
     };

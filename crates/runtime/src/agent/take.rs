@@ -44,6 +44,7 @@ async fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(),
         depth: agent.depth(),
         parent: agent.mandate.as_ref().map(|mandate| mandate.parent.clone()),
         policy: Some(Box::new(agent.policy_note())),
+        bounds: Some(Box::new(agent.run_bounds())),
     };
     let mut commit = Commit { run: Some(run.clone()), opens: Some(Some(run)), ..Commit::default() };
     commit.bodies.push(started);

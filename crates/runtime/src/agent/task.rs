@@ -89,7 +89,8 @@ fn status(status: RunStatus) -> TaskStatus {
 fn detail(end: &RunEnd) -> String {
     match &end.error {
         Some(problem) => problem.message.clone(),
-        None => end.status.to_string(),
+        None if end.is_refuted() => format!("{}: {}", end.in_words(), end.refutation()),
+        None => end.in_words(),
     }
 }
 
@@ -102,8 +103,8 @@ pub(crate) fn total(end: &RunEnd) -> Usage {
 
 /// What the one who delegated reads of a task that ended while it was not waiting.
 pub(crate) fn notice(agent: &str, run: &RunId, end: &RunEnd, limit: usize) -> String {
-    let status = end.status;
-    format!("[Background sub-agent {run} ({agent}) {status}]\nSummary: {}", answer(agent, run, end, limit))
+    let how = end.in_words();
+    format!("[Background sub-agent {run} ({agent}) {how}]\nSummary: {}", answer(agent, run, end, limit))
 }
 
 /// What a run answered. One that did not succeed says so first, whatever else it said.
@@ -121,6 +122,10 @@ pub(crate) fn said(agent: &str, end: &RunEnd, limit: usize) -> String {
     let text =
         if output::is_long(text, limit) { output::cut(text, limit, None).text } else { text.to_owned() };
     let failure = match end.status {
+        RunStatus::Completed if end.is_refuted() => format!(
+            "says it is done, but its work was not verified ({}); what follows is its own claim.",
+            end.refutation()
+        ),
         RunStatus::Completed if text.is_empty() => return "(no text)".into(),
         RunStatus::Completed => return text,
         RunStatus::MaxTurns if text.is_empty() => format!(
@@ -131,6 +136,10 @@ pub(crate) fn said(agent: &str, end: &RunEnd, limit: usize) -> String {
         RunStatus::MaxTurns => "used up its turns; what follows is as far as it got.".into(),
         RunStatus::Budget => "used up its money; what follows is as far as it got.".into(),
         RunStatus::TimedOut => "used up its time; what follows is as far as it got.".into(),
+        RunStatus::Truncated => {
+            "was cut off at the model's output limit; what follows is only the beginning of its answer."
+                .into()
+        }
         RunStatus::Cancelled => "was cancelled.".into(),
         RunStatus::Interrupted => "was cut off.".into(),
         RunStatus::Failed => {

@@ -37,6 +37,7 @@ pub(super) fn started() -> Event {
         depth: 0,
         parent: None,
         policy: None,
+        bounds: None,
     })
 }
 

@@ -53,9 +53,10 @@ pub(super) async fn verify(agent: &mut Agent) -> Result<Option<End>, Error> {
         }
     }
     let passed = reports.iter().all(|report| report.passed);
-    let again = !passed && attempt < agent.kit.limits.verify_attempts;
+    let attempts = agent.kit.limits.verify_attempts;
+    let again = !passed && attempt < attempts;
     rooftree_store::failpoint::reach_at("run.verified", agent.depth());
-    agent.note(EventBody::RunVerified(Verdict { attempt, passed, again, reports, usage }));
+    agent.note(EventBody::RunVerified(Verdict { attempt, passed, again, attempts, reports, usage }));
     Ok(None)
 }
 

@@ -82,9 +82,10 @@ fn worded(part: &Part, message: &Message, mark: &Mark) -> Vec<Part> {
             Origin::Agent { .. } if message.mandate.as_ref().is_some_and(|given| given.expects_answer()) => {
                 plain(text, mark)
             }
-            Origin::Task { task, session, status, .. } => {
+            Origin::Task { task, session, status, verified, .. } => {
                 let status = status.to_string();
-                let about = [("task", task.as_str()), ("status", status.as_str())];
+                let mut about = vec![("task", task.as_str()), ("status", status.as_str())];
+                about.extend(verified.map(|good| ("verified", if good { "true" } else { "false" })));
                 tagged((session.as_str(), "child_result"), &about, text, mark)
             }
             Origin::Agent { session, .. } => wrapped(session.as_str(), "message", text, mark),

@@ -209,7 +209,13 @@ pub(super) fn document(text: &str, syntax: Syntax, path: &Path, source: &Source)
             return Drafts::refused(complaints);
         }
     };
-    let inner = node.entries().and_then(|entries| entries.iter().find(|entry| entry.key == "agents"));
+    // opencode.json holds them below `agent`, beside much that is not about agents.
+    let is_opencode = path.file_stem().is_some_and(|stem| stem == "opencode");
+    let key = if is_opencode { "agent" } else { "agents" };
+    let inner = node.entries().and_then(|entries| entries.iter().find(|entry| entry.key == key));
+    if is_opencode && inner.is_none() {
+        return Drafts::default();
+    }
     let node = inner.map_or(&node, |entry| &entry.node);
     let mut drafts = Vec::new();
     match &node.value {

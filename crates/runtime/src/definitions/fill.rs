@@ -1,6 +1,7 @@
 //! Makes a definition out of the fields of a file. Every field has an effect or gets a complaint.
 
 mod model;
+mod permission;
 mod servers;
 mod tools;
 mod values;
@@ -72,6 +73,28 @@ struct Filling<'a> {
     is_disabled: bool,
 }
 
+/// Whether an unknown field sounds as if it restricted something. Without it the agent could do more than its author
+/// meant, so the definition is not used.
+fn sounds_like_a_restriction(key: &str) -> bool {
+    const WORDS: [&str; 13] = [
+        "allow",
+        "deny",
+        "denied",
+        "disallow",
+        "forbid",
+        "block",
+        "restrict",
+        "permission",
+        "permit",
+        "tool",
+        "sandbox",
+        "network",
+        "capabilit",
+    ];
+    let key = key.to_lowercase().replace(['_', '-'], "");
+    WORDS.iter().any(|word| key.contains(word))
+}
+
 impl Filling<'_> {
     fn entry(&mut self, entry: &Entry) {
         let Some(field) = field(&entry.key) else { return self.unknown(entry) };
@@ -90,6 +113,7 @@ impl Filling<'_> {
                 self.thinks(field, entry);
             }
             Field::Tools | Field::DeniedTools => self.tools(field, entry),
+            Field::Permission => self.permission(entry),
             Field::Capabilities
             | Field::DeniedCapabilities
             | Field::Agents
@@ -135,7 +159,13 @@ impl Filling<'_> {
             self.definition.preloaded_skills = self.words(entry).unwrap_or_default();
             return;
         }
-        let whole: Option<Scope> = if entry.node.entries().is_some() { self.typed(entry) } else { None };
+        let whole: Option<Scope> = if entry.node.entries().is_some() {
+            // What is misspelt allows nothing: an absent list of what is allowed would mean everything.
+            self.known_keys(entry, &["allow", "deny"]);
+            self.typed(entry)
+        } else {
+            None
+        };
         let words = if whole.is_none() { self.words(entry) } else { None };
         let definition = &mut self.definition;
         let scope = match field {
@@ -182,6 +212,16 @@ impl Filling<'_> {
         }
     }
 
+    /// A memory needs the tools that read and write it.
+    fn check_memory(&mut self) {
+        let AgentDefinition { memory, tools, .. } = &self.definition;
+        if memory.is_some() && !is_named(tools, "MemoryRead") && !is_named(tools, "MemoryWrite") {
+            let what = self.placed("`memory` has no effect: `tools` gives no memory tools".into());
+            let help = "add MemoryRead, MemoryWrite and MemorySearch to `tools`, or leave memory out";
+            self.complaints.warning("W0127", None, what, help);
+        }
+    }
+
     /// Fields of ours under a key that other programs skip.
     fn own(&mut self, entry: &Entry) {
         match entry.node.entries() {
@@ -206,6 +246,11 @@ impl Filling<'_> {
             // A misspelt `tools` would otherwise give an agent every tool there is.
             Some(meant) => {
                 self.complaints.error("E0318", Some(entry.at), what, &format!("did you mean `{meant}`?"));
+            }
+            None if sounds_like_a_restriction(&entry.key) => {
+                let help = "it may be meant to restrict the agent; write `tools`, `disallowed_tools`, \
+                            `permission_mode`, `sandbox` or `network`, or remove it";
+                self.complaints.error("E0318", Some(entry.at), what, help);
             }
             None => self.complaints.warning(
                 "W0101",
@@ -246,6 +291,7 @@ impl Filling<'_> {
             definition.tools = Scope::only(READ_ONLY.map(str::to_owned).into_iter().chain(own));
         }
         self.check_exposure();
+        self.check_memory();
         let definition = &self.definition;
         if definition.prompt.is_empty() && definition.description.is_empty() {
             let what = self.placed("it has neither a prompt nor a description".into());

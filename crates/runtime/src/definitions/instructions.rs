@@ -1,12 +1,14 @@
 //! Instruction files: AGENTS.md and CLAUDE.md, from the project's root to where work is done.
 
 use std::{
+    borrow::Cow,
     fmt::Write,
     fs,
     path::{Path, PathBuf},
 };
 
 use rooftree_protocol::Level;
+use rooftree_tools::DeniedPaths;
 
 use super::places::{INSTRUCTIONS, Places};
 
@@ -24,15 +26,39 @@ pub struct Instructions {
     pub missing: Vec<PathBuf>,
     /// What was left out because of the bound.
     pub cut: Option<String>,
+    /// Files that were not read, because a link leads out of the project or a rule denies reading them.
+    pub refused: Vec<PathBuf>,
+    /// Where they were looked for, and how many bytes were wanted.
+    source: Option<(Places, usize)>,
+}
+
+impl Instructions {
+    /// The same without what rules deny reading, under the name it is written with or where its links lead.
+    ///
+    /// Invariant: a file that the agent must not read is no part of its instructions.
+    pub fn without(&self, denied: &DeniedPaths) -> Cow<'_, Self> {
+        match &self.source {
+            Some((places, most)) if !denied.is_empty() => {
+                Cow::Owned(read_within(places, *most, denied.clone()))
+            }
+            _ => Cow::Borrowed(self),
+        }
+    }
 }
 
 /// Reads them, the most general first, up to so many bytes.
 pub(super) fn read(places: &Places, most: usize) -> Instructions {
-    let mut reading = Reading { most, ..Reading::default() };
+    read_within(places, most, DeniedPaths::Nothing)
+}
+
+fn read_within(places: &Places, most: usize, denied: DeniedPaths) -> Instructions {
+    let mut reading = Reading { most, denied, ..Reading::default() };
+    reading.done.source = Some((places.clone(), most));
     let user = places.user.iter().map(|place| place.join("AGENTS.md"));
     let claude = places.home.iter().map(|home| home.join(".claude/CLAUDE.md"));
     user.chain(claude).for_each(|path| reading.file(&path));
     if places.may_use(Level::Project) {
+        reading.root = places.project.first().and_then(|root| root.canonicalize().ok());
         places.project.iter().for_each(|place| reading.directory(place));
     }
     reading.done
@@ -48,6 +74,9 @@ pub(super) fn present(places: &Places) -> Vec<PathBuf> {
 struct Reading {
     done: Instructions,
     most: usize,
+    denied: DeniedPaths,
+    /// The project's root, which its files must not leave through links; none for the user's own files.
+    root: Option<PathBuf>,
 }
 
 impl Reading {
@@ -69,7 +98,12 @@ impl Reading {
     }
 
     fn file(&mut self, path: &Path) {
-        let Some(text) = self.expanded(path, HOPS) else { return };
+        let before = self.done.refused.len();
+        let text = self.expanded(path, HOPS);
+        if let Some(refused) = self.done.refused.get(before).filter(|refused| *refused == path) {
+            let _ = write!(self.done.text, "[{} is left out]\n\n", refused.display());
+        }
+        let Some(text) = text else { return };
         let heading = format!("# {}\n\n", path.display());
         let room = self.most.saturating_sub(self.done.text.len() + heading.len() + 2);
         let text = text.trim();
@@ -106,6 +140,11 @@ impl Reading {
         if self.done.files.contains(&real) {
             return None;
         }
+        let leaves = self.root.as_ref().is_some_and(|root| !real.starts_with(root));
+        if leaves || self.denied.covers(path) || self.denied.covers(&real) {
+            self.done.refused.push(path.to_owned());
+            return None;
+        }
         let text = super::files::read_bounded(&real, self.most.max(1))?;
         self.done.files.push(real.clone());
         let directory = real.parent().unwrap_or(&real).to_owned();
@@ -114,8 +153,11 @@ impl Reading {
         for line in text.lines() {
             fence ^= line.trim_start().starts_with("```");
             let imported = if fence || hops == 0 { None } else { import(line) };
+            let refused = self.done.refused.len();
             let found = imported.and_then(|path| self.imported(&directory.join(path), hops - 1));
+            let is_refused = found.is_none() && self.done.refused.len() > refused;
             expanded += found.as_deref().unwrap_or(line).trim_end();
+            expanded += if is_refused { " [left out]" } else { "" };
             expanded.push('\n');
         }
         Some(expanded)
@@ -174,6 +216,50 @@ mod tests {
         assert!(both.text.contains("one") && both.text.contains("two"));
         let linked = told(&[("AGENTS.md", "one"), ("CLAUDE.md", "@AGENTS.md\ntwo")], 10_000);
         assert_eq!(linked.text.matches("one").count(), 1, "{}", linked.text);
+    }
+
+    #[test]
+    fn s_b1_instructions_do_not_leave_the_project_through_links() {
+        let (root, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let secret = elsewhere.path().join("secret.txt");
+        fs::write(&secret, "hunter2").unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs::create_dir_all(at(".git")).unwrap();
+        fs::create_dir_all(at("a")).unwrap();
+        fs::write(at("AGENTS.md"), "general\n@notes.md\n@inside.md\n@dir/secret.txt\n").unwrap();
+        fs::write(at("real.md"), "inner").unwrap();
+        std::os::unix::fs::symlink(&secret, at("notes.md")).unwrap();
+        std::os::unix::fs::symlink("real.md", at("inside.md")).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), at("dir")).unwrap();
+        std::os::unix::fs::symlink(&secret, at("a/AGENTS.md")).unwrap();
+        let told = read(&Places::around(&at("a"), None, None).trusted(Trust::Given), 10_000);
+        assert!(told.text.contains("general") && told.text.contains("inner"), "{}", told.text);
+        assert!(!told.text.contains("hunter2"), "{}", told.text);
+        let refused = [at("notes.md"), at("dir/secret.txt"), at("a/AGENTS.md")];
+        let names = |paths: &[PathBuf]| -> Vec<String> {
+            paths.iter().map(|path| path.file_name().unwrap().display().to_string()).collect()
+        };
+        assert_eq!(names(&told.refused), names(&refused));
+        assert!(told.text.contains("@notes.md [left out]"), "{}", told.text);
+        assert!(told.text.contains("AGENTS.md is left out]"), "{}", told.text);
+    }
+
+    #[test]
+    fn s_b1_instructions_obey_deny_rules() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().canonicalize().unwrap().join(name);
+        fs::create_dir(at(".git")).unwrap();
+        fs::write(at("AGENTS.md"), "general\n@.env\n@link.md\n").unwrap();
+        fs::write(at(".env"), "hunter2").unwrap();
+        std::os::unix::fs::symlink(".env", at("link.md")).unwrap();
+        let whole = read(&Places::around(&at(""), None, None).trusted(Trust::Given), 10_000);
+        assert!(whole.text.contains("hunter2"), "without a rule it is imported");
+        let deny = vec![rooftree_tools::Rule::parse("Read(.env)").unwrap()];
+        let policy = rooftree_tools::Policy { deny, ..rooftree_tools::Policy::default() };
+        let told = whole.without(&policy.unreadable_paths(&at("")));
+        assert!(told.text.contains("general") && !told.text.contains("hunter2"), "{}", told.text);
+        assert!(told.text.contains("@.env [left out]"), "{}", told.text);
+        assert_eq!(told.refused.len(), 2);
     }
 
     #[test]

@@ -47,6 +47,18 @@ impl Knowledge {
         self.tools.iter().flatten().any(|name| matcher.is_match(name.to_lowercase()))
     }
 
+    /// The canonical names of tools that a glob means only by their other names; none if it matches a canonical one.
+    pub(super) fn tools_by_alias(&self, glob: &str) -> Vec<String> {
+        let Ok(glob) = globset::Glob::new(&glob.to_lowercase()) else { return Vec::new() };
+        let matcher = glob.compile_matcher();
+        let is_match = |name: &String| matcher.is_match(name.to_lowercase());
+        if self.tools.iter().filter_map(|names| names.first()).any(is_match) {
+            return Vec::new();
+        }
+        let meant = self.tools.iter().filter(|names| names.iter().any(is_match));
+        meant.filter_map(|names| names.first().cloned()).collect()
+    }
+
     /// `${NAME}` and `${NAME:-default}` replaced; says which variables are not set.
     pub(super) fn expand(&self, text: &str) -> (String, Vec<String>) {
         rooftree_tools::mcp::expand(text, &*self.variables)

@@ -148,7 +148,9 @@ pub(super) fn read_file(path: &Path, level: Level, dialect: Dialect) -> Drafts {
     };
     let source = Source { level, dialect, path: Some(path.to_owned()) };
     match path.extension().and_then(|end| end.to_str()) {
-        Some("json") if dialect == Dialect::Assistant => draft::document(&text, Syntax::Json, path, &source),
+        Some("json") if dialect == Dialect::Assistant || path.ends_with("opencode.json") => {
+            draft::document(&text, Syntax::Json, path, &source)
+        }
         Some("toml") => draft::document(&text, Syntax::Toml, path, &source),
         Some("json" | "yaml" | "yml") => {
             draft::json_file(&text, path, &Source { dialect: json_dialect(dialect), ..source })

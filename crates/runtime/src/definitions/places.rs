@@ -17,7 +17,7 @@ pub enum Trust {
 }
 
 /// The directories to look in.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// Directories of the project, from its root to where work is done.
     pub project: Vec<PathBuf>,

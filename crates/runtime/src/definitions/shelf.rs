@@ -78,6 +78,13 @@ impl Shelf {
         self.by_name.get(meant(&name))?.last().map(|(_, known)| known.clone())
     }
 
+    /// The one of this name that counts without those of the project.
+    pub(super) fn below_project(&self, name: &str) -> Option<Arc<AgentDefinition>> {
+        let same = self.by_name.get(&name.to_lowercase())?;
+        let weaker = same.iter().rev().find(|(_, known)| known.source.level < Level::Project);
+        weaker.map(|(_, known)| known.clone())
+    }
+
     /// Those that count, by name.
     pub(super) fn all(&self) -> Vec<Arc<AgentDefinition>> {
         self.by_name.values().filter_map(|same| same.last()).map(|(_, known)| known.clone()).collect()

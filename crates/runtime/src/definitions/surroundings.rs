@@ -37,6 +37,10 @@ impl Surroundings {
         let (verifiers, more) = verifiers::read(places);
         remarks.extend(more);
         let instructions = instructions::read(places, instruction_bytes);
+        let refused = instructions.refused.iter();
+        remarks.extend(refused.map(|path| {
+            format!("{} is no part of the instructions: a link leads out of the project", path.display())
+        }));
         let cut = instructions.cut.as_ref();
         remarks.extend(
             cut.map(|cut| format!("instructions are longer than {instruction_bytes} bytes; left out: {cut}")),

@@ -1,8 +1,8 @@
 //! Writes a definition as a Markdown file of our own: what is imported or made becomes a file like any other.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
-use rooftree_protocol::{AgentDefinition, Scope};
+use rooftree_protocol::{AgentDefinition, McpServer, Scope};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub fn written(definition: &AgentDefinition) -> String {
     add("rules", &json(&definition.rules), &Value::Null);
     add("verifiers", &json(&definition.verifiers), &json(&usual.verifiers));
     add("hooks", &json(&definition.hooks), &json(&usual.hooks));
-    add("mcp_servers", &json(&definition.mcp_servers), &json(&usual.mcp_servers));
+    add("mcp_servers", &servers(definition), &Value::Null);
     add("max_turns", &json(&definition.max_turns), &Value::Null);
     add("permission_mode", &json(&definition.permission_mode), &Value::Null);
     add("sandbox", &json(&definition.sandbox), &Value::Null);
@@ -51,6 +51,16 @@ fn add_scope(add: &mut impl FnMut(&str, &Value, &Value), keys: [&str; 2], scope:
     let [allow, deny] = keys;
     add(allow, &json(&scope.allow), &Value::Null);
     add(deny, &json(&scope.deny), &json(&Vec::<String>::new()));
+}
+
+/// A list of names and maps: a server that is set up elsewhere is only named.
+fn servers(definition: &AgentDefinition) -> Value {
+    let one = |(name, server): (&String, &McpServer)| {
+        let is_named = server.command.is_none() && server.url.is_none();
+        if is_named { json(name) } else { json(&BTreeMap::from([(name, server)])) }
+    };
+    let servers: Vec<Value> = definition.mcp_servers.iter().map(one).collect();
+    if servers.is_empty() { Value::Null } else { servers.into() }
 }
 
 /// The limits that differ from the usual ones; nothing if none does.

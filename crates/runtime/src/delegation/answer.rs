@@ -11,7 +11,7 @@ use super::{
     Asked,
     request::{Request, Surface},
 };
-use crate::agent::task;
+use crate::{agent::task, interrupted};
 
 /// Why nothing was asked.
 #[derive(Debug)]
@@ -92,6 +92,18 @@ pub(super) fn started(request: &Request, asked: &Asked) -> ToolOutput {
     ToolOutput { task: Some(asked.note()), ..ToolOutput::done(words) }
 }
 
+/// The session was interrupted and is not this process's to go on with: the message waits in its inbox.
+pub(super) fn queued(request: &Request, asked: &Asked) -> ToolOutput {
+    let words = interrupted::queued(&asked.session);
+    let words = match request.surface {
+        Surface::AgentsMessage => {
+            spelled(message(asked, "async", "queued", object(json!({"message": words}))))
+        }
+        _ => format!("{words} (task {})", asked.task),
+    };
+    ToolOutput { task: Some(asked.note()), ..ToolOutput::done(words) }
+}
+
 /// It takes longer than anybody wanted to wait: from now on it works in background.
 pub(super) fn detached(request: &Request, asked: &Asked, seconds: u64) -> ToolOutput {
     let Asked { task, agent, .. } = asked;
@@ -147,9 +159,10 @@ pub(super) fn again(note: TaskNote, end: &RunEnd) -> ToolOutput {
 /// The result of a task, for whoever asks about it later.
 pub(super) fn told(note: &TaskNote, end: &RunEnd) -> String {
     let answer = task::answer(&note.agent, &note.task, end, usize::MAX);
-    let (turns, seconds) = (end.turns, end.duration_ms as f64 / 1_000.0);
+    let seconds = end.duration_ms as f64 / 1_000.0;
+    let (turns, calls) = (counted(end.turns, "turn"), counted(end.calls, "call"));
     let mut about = vec![format!("agent: {}", note.agent), format!("task: {}", note.task)];
-    about.push(format!("{turns} turns, {} calls, {seconds:.1} s", end.calls));
+    about.push(format!("{turns}, {calls}, {seconds:.1} s"));
     let cost = task::total(end).cost_usd;
     if cost > 0.0 {
         about.push(format!("${cost:.4}"));
@@ -158,20 +171,31 @@ pub(super) fn told(note: &TaskNote, end: &RunEnd) -> String {
     format!("{answer}\n\n[{}]", about.join(" · "))
 }
 
+/// `1 turn`, `3 turns`.
+fn counted(count: u32, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// The result with what the journal keeps about it.
 pub(super) fn output(note: TaskNote, end: &RunEnd, words: String) -> ToolOutput {
-    let note =
-        TaskNote { status: Some(end.status), usage: Some(task::total(end)), outside: end.outside, ..note };
+    let note = TaskNote {
+        status: Some(end.status),
+        verified: end.verified,
+        usage: Some(task::total(end)),
+        outside: end.outside,
+        ..note
+    };
     let output = ToolOutput { task: Some(note), ..ToolOutput::done(words) };
-    let failure = (end.status != RunStatus::Completed).then_some(ErrorCode::ToolFailed);
+    let failure = (!end.is_success()).then_some(ErrorCode::ToolFailed);
     ToolOutput { failure, ..output }
 }
 
 fn response(asked: &Asked, end: &RunEnd) -> Map<String, Value> {
-    let status = if end.status == RunStatus::Completed { "complete" } else { "error" };
+    let status = if end.is_success() { "complete" } else { "error" };
     let more = json!({
         "response": task::answer(&asked.agent, &asked.task, end, usize::MAX),
-        "truncated": false,
+        "truncated": end.status == RunStatus::Truncated,
+        "verified": end.verified,
         "durationMs": end.duration_ms,
         "toolCallCount": end.calls,
         "toolCalls": end.tools.iter().map(|tool| json!({"name": tool})).collect::<Vec<_>>(),

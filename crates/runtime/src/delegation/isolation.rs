@@ -76,16 +76,19 @@ fn has_company(caller: &Caller, asking: &Asking<'_>) -> bool {
     asking.request.background || caller.delegations > 1
 }
 
-/// What the asked one reads. A fork knows the directory of the one who asks, and must hear of its own.
+/// What the asked one reads: with a copy of its own, also where it works and that the original's paths do not
+/// apply. A fork knows the directory of the one who asks, and must hear of its own.
 pub(super) fn told(request: &Request, workspace: Option<&Workspace>) -> String {
-    match workspace.filter(|_| request.strategy == Strategy::Fork) {
-        Some(copy) => format!(
-            "{}\n\n[From here on your working directory is {}, a copy of your own.]",
-            request.words(),
-            copy.cwd.display()
-        ),
-        None => request.words(),
-    }
+    let Some(copy) = workspace else { return request.words() };
+    let (words, cwd, origin) = (request.words(), copy.cwd.display(), copy.origin.display());
+    let beginning = match request.strategy {
+        Strategy::Fork => format!("From here on your working directory is {cwd}, a copy of your own."),
+        _ => format!("You work in a copy of the project. Your working directory is {cwd}."),
+    };
+    format!(
+        "{words}\n\n[{beginning} Paths below {origin} are in the original and do not apply here: use paths \
+         relative to your working directory.]"
+    )
 }
 
 /// The copy as it is kept with the message.

@@ -52,10 +52,13 @@ pub(super) fn at_most(
 
 /// Invariant: without rights of its own, what an agent runs is confined as strictly as for the one who asks.
 fn confinement(caller: &Caller, own_rights: bool) -> Confinement {
+    let confinement = caller.confinement.clone();
     if own_rights {
-        return caller.world.options.sandbox.confinement.clone();
+        // What an agent exposed over HTTP cannot read, no peer reads for it.
+        let general = caller.world.options.sandbox.confinement.clone();
+        return Confinement { reading: general.reading.max(confinement.reading), ..general };
     }
-    caller.world.confinement(&caller.kit.definition, caller.mandate.as_deref())
+    confinement
 }
 
 /// What is left is divided among those asked at the same time, so that all of them together cost no
@@ -92,8 +95,11 @@ fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec
     names.map(str::to_owned).chain(more).collect()
 }
 
-/// A peer works with rights of its own where somebody the user trusts has named it.
+/// A peer works with rights of its own where a definition that is not the project's names it.
+///
+/// Invariant: a project's definition is nobody's trusted peer. Whoever named it may have meant the one it hides.
 pub(super) fn is_trusted_peer(caller: &Caller, definition: &AgentDefinition) -> bool {
     let asker = &caller.kit.definition;
-    asker.source.level != Level::Project && is_listed(&asker.agents, &definition.name)
+    let is_project = |one: &AgentDefinition| one.source.level == Level::Project;
+    !is_project(asker) && !is_project(definition) && is_listed(&asker.agents, &definition.name)
 }

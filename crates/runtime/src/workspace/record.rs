@@ -141,6 +141,11 @@ impl Record {
     }
 }
 
+/// The copy that a directory lies in, by the record beside it.
+pub(super) fn around(directory: &Path) -> Option<Workspace> {
+    directory.ancestors().find_map(|above| read(&path_of(above))).map(|record| record.workspace)
+}
+
 fn read(path: &Path) -> Option<Record> {
     let record: Record = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     (path_of(&record.workspace.root) == path).then_some(record)

@@ -77,18 +77,31 @@ async fn a_long_run_of_tool_calls_keeps_pairs_and_the_request_verbatim() {
 }
 
 #[tokio::test]
-async fn a_refused_request_is_made_smaller_step_by_step_and_then_given_up() {
+async fn r2_d20_a_refused_request_is_made_smaller_step_by_step_and_given_up_after_one_reset() {
     let refusals = (0..8).map(|_| fail(FaultKind::TooLong).agent("lead"));
-    let house = Plan::new(refusals.chain([say("never").agent("lead")])).build();
-    let session = house.post("a request").await;
-    let end = house.finished(&session).await;
+    let house =
+        Plan::new([say("noted").agent("lead").matching("^something before$")].into_iter().chain(refusals))
+            .build();
+    let session = house.post("something before").await;
+    house.finished(&session).await;
+    house.post_to(&session, "a request").await;
+    let end = house.finished_runs(&session, 2).await;
     assert_eq!(end.status, RunStatus::Failed);
     assert_eq!(end.error.unwrap().code, rooftree_protocol::ErrorCode::ContextTooLong);
-    let asked = house.model.requests().iter().filter(|request| request.agent.as_ref() == "lead").count();
-    assert_eq!(asked, 4, "as it is, summarised, trimmed, started over");
     assert!(last_read(&house).contains("a request"), "the request was lost");
-    assert!(house.story(&session).await.contains("notice   context_reset"));
+    let story = house.story(&session).await;
+    assert_eq!(story.matches("notice   context_reset").count(), 1, "{story}");
     house.verify().await;
+}
+
+#[tokio::test]
+async fn r2_d20_a_request_that_is_too_long_by_itself_resets_nothing() {
+    let house = Plan::new((0..8).map(|_| fail(FaultKind::TooLong).agent("lead"))).build();
+    let session = house.post("a request").await;
+    let end = house.finished(&session).await;
+    assert_eq!(end.error.unwrap().code, rooftree_protocol::ErrorCode::ContextTooLong);
+    assert!(!house.story(&session).await.contains("context_reset"), "nothing was there to leave out");
+    assert_eq!(house.model.requests().len(), 1, "the same request is not sent again");
 }
 
 #[tokio::test]
@@ -119,5 +132,5 @@ async fn a_reply_that_hit_the_output_limit_is_continued_and_not_for_ever() {
     let house = Plan::new((0..9).map(|_| cut("again "))).build();
     let session = house.post("count").await;
     let end = house.finished(&session).await;
-    assert_eq!((end.status, end.turns), (RunStatus::Completed, 4), "one reply and three continuations");
+    assert_eq!((end.status, end.turns), (RunStatus::Truncated, 4), "one reply and three continuations");
 }

@@ -140,3 +140,22 @@ async fn what_is_cut_for_the_journal_is_whole_for_the_command_and_never_shows_th
     let kept = kept.unwrap();
     assert!(text_of(&kept.content).len() < 35_000 && kept.full.is_some());
 }
+
+#[tokio::test]
+async fn r2_d13_lists_of_skills_hold_for_tools_that_are_skills() {
+    let names = |allow: Option<&[&str]>, deny: &[&str]| {
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let mut agent = agent(Exposure::Skills);
+        agent.skills = Scope { allow: allow.map(list), deny: list(deny) };
+        let tools = Toolset::new([
+            Probe::open("Bash", Effect::ReadOnly),
+            Probe::open("WebFetch", Effect::ReadOnly),
+            Probe::open("Look", Effect::ReadOnly),
+        ]);
+        rooftree_runtime::exposure::within(&tools, &agent).names().join(" ")
+    };
+    assert_eq!(names(None, &[]), "Bash WebFetch Look");
+    assert_eq!(names(None, &["web"]), "Bash Look");
+    assert_eq!(names(Some(&["web"]), &[]), "Bash WebFetch");
+    assert_eq!(names(Some(&[]), &[]), "Bash", "functions stay");
+}

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod authority;
 mod budget;
 mod cancel;
 mod compaction;
@@ -15,6 +16,7 @@ mod hooks;
 mod limits;
 mod memory;
 mod order;
+mod outcomes;
 mod parallel;
 mod permissions;
 mod programs;

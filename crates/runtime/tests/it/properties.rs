@@ -44,6 +44,19 @@ fn assert_paired(messages: &[Arc<ModelMessage>]) {
     assert!(owed.is_empty(), "the request ends with open calls {owed:?}");
 }
 
+fn run_started() -> EventBody {
+    EventBody::RunStarted {
+        mode: RunMode::Main,
+        message: MessageId::from_entropy(1),
+        model: String::new(),
+        title: String::new(),
+        depth: 0,
+        parent: None,
+        policy: None,
+        bounds: None,
+    }
+}
+
 /// Something a journal may hold, sensible or not.
 fn any_body() -> impl Strategy<Value = EventBody> {
     let id = |n: u8| CallId::parse(&format!("call_{n}")).unwrap();
@@ -92,33 +105,8 @@ fn any_body() -> impl Strategy<Value = EventBody> {
                 usage: None,
             })
         }),
-        Just(EventBody::RunStarted {
-            mode: RunMode::Main,
-            message: MessageId::from_entropy(1),
-            model: String::new(),
-            title: String::new(),
-            depth: 0,
-            parent: None,
-            policy: None,
-        }),
-        Just(EventBody::RunCompleted(RunEnd {
-            status: RunStatus::Cancelled,
-            text: String::new(),
-            turns: 0,
-            calls: 0,
-            usage: Usage::none(),
-            duration_ms: 0,
-            files: vec![],
-            explored: Vec::new(),
-            tools: Vec::new(),
-            steps: Vec::new(),
-            delegated: rooftree_protocol::Usage::none(),
-            workspace: None,
-            verified: None,
-            outside: false,
-            denials: vec![],
-            error: None,
-        })),
+        Just(run_started()),
+        Just(EventBody::RunCompleted(RunEnd::new(RunStatus::Cancelled))),
         Just(EventBody::SessionCleared { reason: ClearReason::Asked }),
         Just(EventBody::SessionOpened {
             agent: "lead".into(),

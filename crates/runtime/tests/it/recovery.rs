@@ -1,8 +1,9 @@
 //! What a crash leaves behind, put into the journal by hand, and how the next start goes on.
 
-use rooftree_protocol::{Effect, RunStatus};
+use rooftree_protocol::{Effect, RunStatus, SessionId};
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::{Plan, Probe};
+use rooftree_store::{Owner, TaskRow, TaskStatus};
+use rooftree_testkit::{House, Plan, Probe};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
@@ -61,4 +62,90 @@ async fn a_run_that_is_cut_off_again_and_again_is_given_up_and_the_mail_goes_on(
     house.verify().await;
     house.post_to(&session, "still there?").await;
     assert_eq!(house.finished_runs(&session, 2).await.status, RunStatus::Completed);
+}
+
+/// The row of a background program whose process was killed after its run had ended.
+async fn left_running(house: &House, session: &SessionId, owner: Option<Owner>) -> String {
+    let id = format!("prc_left{}", owner.is_some());
+    let mut data = serde_json::Map::new();
+    if let Some(owner) = owner {
+        data.insert("owner".into(), serde_json::to_value(owner).unwrap());
+    }
+    let task = TaskRow {
+        id: id.clone(),
+        session: session.clone(),
+        kind: "process".into(),
+        title: "sleep 600".into(),
+        status: TaskStatus::Running,
+        process_group: Some((i32::MAX, 1)),
+        detail: String::new(),
+        started_at: rooftree_protocol::Timestamp(1),
+        ended_at: None,
+        child: None,
+        data,
+    };
+    house.handle.store().put_task(task).await.unwrap();
+    id
+}
+
+fn dead() -> Owner {
+    Owner { pid: u32::MAX, ..Owner::this_process() }
+}
+
+async fn task(house: &House, id: &str) -> TaskRow {
+    house.handle.store().task(id).await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn s_b3_a_program_whose_process_was_killed_is_settled_when_its_session_goes_on_and_told_once() {
+    let house = Plan::new([say("one"), say("two").turn(2), say("three").turn(3)]).build();
+    let session = house.post("go").await;
+    house.finished(&session).await;
+    let left = left_running(&house, &session, Some(dead())).await;
+    let alive = left_running(&house, &session, None).await;
+    let alive_row = TaskRow {
+        data: serde_json::Map::from_iter([(
+            "owner".to_owned(),
+            serde_json::to_value(Owner::this_process()).unwrap(),
+        )]),
+        ..task(&house, &alive).await
+    };
+    house.handle.store().put_task(alive_row).await.unwrap();
+    house.post_to(&session, "go on").await;
+    house.finished_runs(&session, 2).await;
+    house.post_to(&session, "and on").await;
+    house.finished_runs(&session, 3).await;
+    let row = task(&house, &left).await;
+    assert_eq!(row.status, TaskStatus::Failed);
+    assert!(row.ended_at.is_some() && row.detail.starts_with("outcome unknown"), "{}", row.detail);
+    assert_eq!(task(&house, &alive).await.status, TaskStatus::Running, "its process is alive");
+    let told = house.events(&session).await;
+    let told = told
+        .iter()
+        .filter(|event| serde_json::to_string(event).unwrap().contains("how it ended is not known"));
+    assert_eq!(told.count(), 1);
+    let requests = format!("{:?}", house.model.requests());
+    assert!(requests.contains(&format!("The background program {left}")), "the model reads it");
+    house.verify().await;
+}
+
+#[tokio::test]
+async fn s_b3_whoever_starts_or_looks_settles_all_programs_whose_process_was_killed() {
+    let house = Plan::new([say("one")]).build();
+    let session = house.post("go").await;
+    house.finished(&session).await;
+    for owner in [Some(dead()), None] {
+        let left = left_running(&house, &session, owner).await;
+        if left.ends_with("true") {
+            house.recover().await;
+        } else {
+            let store = house.handle.store();
+            let now = rooftree_protocol::Timestamp(5);
+            assert_eq!(rooftree_runtime::settle_left_programs(&**store, None, now).await.unwrap(), 1);
+            assert_eq!(rooftree_runtime::settle_left_programs(&**store, None, now).await.unwrap(), 0);
+        }
+        assert_eq!(task(&house, &left).await.status, TaskStatus::Failed);
+    }
+    assert!(!house.handle.store().unfinished().await.unwrap().contains(&session), "the notice wakes nobody");
+    house.verify().await;
 }

@@ -1,6 +1,7 @@
 //! Work that is checked when an agent says it is done.
 
 mod agents;
+mod confined;
 mod endings;
 
 use std::sync::Arc;

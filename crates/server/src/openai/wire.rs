@@ -54,7 +54,8 @@ pub(crate) struct Ending {
 /// Why it ended, as far as that is an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    Run(RunStatus),
+    /// How the run ended, and whether its work was verified.
+    Run(RunStatus, Option<bool>),
     /// Somebody must answer first: `permission` or `question`, and its id.
     Needs(&'static str, String),
 }
@@ -62,12 +63,13 @@ pub(crate) enum Status {
 impl Status {
     /// A run that is cut off by a limit of its own is an answer that is too short.
     pub(crate) fn is_too_short(&self) -> bool {
-        matches!(self, Self::Run(RunStatus::MaxTurns | RunStatus::Budget | RunStatus::TimedOut))
+        use RunStatus::{Budget, MaxTurns, TimedOut, Truncated};
+        matches!(self, Self::Run(MaxTurns | Budget | TimedOut | Truncated, _))
     }
 
     fn name(&self) -> String {
         match self {
-            Self::Run(status) => status.to_string(),
+            Self::Run(status, _) => status.to_string(),
             Self::Needs("permission", _) => "needs_permission".into(),
             Self::Needs(..) => "needs_answer".into(),
         }
@@ -91,6 +93,9 @@ impl Letterhead {
         more.insert("status".into(), status.name().into());
         if let Status::Needs(kind, id) = status {
             more.insert((*kind).into(), id.as_str().into());
+        }
+        if let Status::Run(_, Some(verified)) = status {
+            more.insert("verified".into(), (*verified).into());
         }
         more.insert("session".into(), self.session.as_str().into());
         more.insert("run".into(), self.run.as_str().into());

@@ -103,7 +103,7 @@ async fn whole(mut exchange: Exchange, letterhead: Letterhead, wire: &Wire) -> R
     let status = loop {
         match exchange.next().await {
             Step::Told(more) => told.push(more),
-            Step::Ended(Ended::Answered(status)) => break Status::Run(status),
+            Step::Ended(Ended::Answered(status, verified)) => break Status::Run(status, verified),
             Step::Ended(Ended::Held(held)) => {
                 let is_behind_text = told.iter().any(|told| matches!(told, Told::Text(_)));
                 told.push(in_words(&held, exchange.session(), is_behind_text));

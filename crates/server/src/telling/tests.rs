@@ -51,7 +51,7 @@ fn reply(text: &str, stop: StopReason) -> Event {
 }
 
 fn waits() -> Event {
-    own(EventBody::RunWaiting { reason: WaitReason::Retry, until: None, detail: String::new() })
+    own(EventBody::RunWaiting { reason: WaitReason::Retry, until: None, detail: String::new(), told: None })
 }
 
 fn started(mode: RunMode) -> Event {
@@ -59,7 +59,8 @@ fn started(mode: RunMode) -> Event {
     let parent = Some(ParentCall { session: root(), run: run(1), call });
     let message = rooftree_protocol::MessageId::from_entropy(1);
     let (model, title) = (String::new(), String::new());
-    let body = EventBody::RunStarted { mode, message, model, title, depth: 1, parent, policy: None };
+    let body =
+        EventBody::RunStarted { mode, message, model, title, depth: 1, parent, policy: None, bounds: None };
     event(child(), run(2), body)
 }
 

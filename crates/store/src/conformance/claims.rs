@@ -10,6 +10,7 @@ list![
     a_released_session_can_be_claimed_again_with_a_higher_fence,
     a_lease_keeps_others_away_until_it_is_over,
     a_dead_process_of_this_host_is_replaced_at_once,
+    s_l7_a_clock_that_jumps_takes_no_session_from_a_running_process_of_this_host,
     whoever_lost_the_claim_can_change_nothing,
     the_right_number_with_another_token_is_refused,
     attempts_count_claims_that_did_not_settle_their_run,
@@ -100,6 +101,25 @@ async fn a_dead_process_of_this_host_is_replaced_at_once(store: Shelf) {
         let outcome = store.claim(&id, &me, NOW, minute()).await.unwrap();
         assert!(matches!(outcome, ClaimOutcome::Granted(_)), "{owner:?}");
     }
+}
+
+async fn s_l7_a_clock_that_jumps_takes_no_session_from_a_running_process_of_this_host(store: Shelf) {
+    let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let me = Owner::this_process();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    let started = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().parse().unwrap();
+    let owner = Owner { pid: child.id(), started, ..me.clone() };
+    let id = open(&store, 1).await;
+    let claimed = store.claim(&id, &owner, NOW, minute()).await.unwrap();
+    let ClaimOutcome::Granted(claimed) = claimed else { panic!("nobody had it") };
+    let a_day_later = Timestamp(NOW.0 + 86_400_000);
+    let until = Timestamp(a_day_later.0 + 15_000);
+    let outcome = store.claim(&id, &me, a_day_later, until).await.unwrap();
+    assert!(matches!(&outcome, ClaimOutcome::Held(holder) if *holder == owner), "{outcome:?}");
+    append_notices(&store, &claimed.claim, 1, 1).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(matches!(store.claim(&id, &me, NOW, minute()).await.unwrap(), ClaimOutcome::Granted(_)));
 }
 
 async fn whoever_lost_the_claim_can_change_nothing(store: Shelf) {

@@ -137,6 +137,7 @@ pub(super) fn started(session: &SessionId, id: u64, run: &RunId) -> Event {
         depth: 0,
         parent: None,
         policy: None,
+        bounds: None,
     };
     Event { run: Some(run.clone()), ..event(session, id, body) }
 }

@@ -11,6 +11,7 @@ list![
     what_a_process_wrote_is_read_in_order_from_any_place_on,
     of_what_processes_wrote_the_last_is_kept,
     bytes_are_kept_under_the_name_of_their_content,
+    r1_d23_bytes_that_an_append_names_can_be_read_before_it_is_answered,
     search_finds_words_of_messages_in_any_form,
     no_search_words_are_an_error,
     a_search_sees_what_was_appended_since_the_last_one,
@@ -116,6 +117,24 @@ async fn of_what_processes_wrote_the_last_is_kept(store: Shelf) {
     }
     assert_eq!(store.output("prc_a", 0).await.unwrap(), [], "64 came after it");
     assert_eq!(store.output("prc_000", 0).await.unwrap().len(), 1);
+}
+
+async fn r1_d23_bytes_that_an_append_names_can_be_read_before_it_is_answered(store: Shelf) {
+    let id = open(&store, 1).await;
+    let claim = claim(&store, &id).await;
+    for number in 1..=20_u64 {
+        let bytes = format!("long output {number}").into_bytes();
+        let named = Batch { blobs: vec![bytes.clone()], ..batch(vec![notice(&id, number, "see the blob")]) };
+        // Not awaited: a store may leave it until it is.
+        let appended = store.append(&claim, named);
+        assert_eq!(store.blob(&crate::blob_id(&bytes)).await.unwrap(), Some(bytes.clone()), "{number}");
+        appended.await.unwrap();
+        let kept = format!("put {number}").into_bytes();
+        let put = store.put_blob(kept.clone());
+        assert_eq!(store.blob(&crate::blob_id(&kept)).await.unwrap(), Some(kept));
+        put.await.unwrap();
+    }
+    assert_eq!(store.blob(&crate::blob_id(b"nothing like it")).await.unwrap(), None);
 }
 
 async fn bytes_are_kept_under_the_name_of_their_content(store: Shelf) {

@@ -15,6 +15,7 @@ list![
     a_deleted_session_frees_its_name_and_may_not_come_back_if_it_was_given_away,
     a_connector_key_leads_to_the_session_that_had_it_first,
     metadata_changes_only_where_the_patch_says_so,
+    r2_d29_a_patch_that_says_when_moves_the_time_of_the_last_update_forward_only,
     a_list_is_newest_first_and_filtered,
 ];
 
@@ -100,6 +101,17 @@ async fn a_connector_key_leads_to_the_session_that_had_it_first(store: Shelf) {
     assert_eq!(store.open(keyed(2)).await.unwrap(), first);
     assert_eq!(store.session(&session_id(2)).await.unwrap(), None);
     assert_eq!(store.session_by_key("cron:7").await.unwrap(), Some(first));
+}
+
+async fn r2_d29_a_patch_that_says_when_moves_the_time_of_the_last_update_forward_only(store: Shelf) {
+    let id = open(&store, 1).await;
+    let renamed =
+        |name: &str, at| SessionPatch { name: Some(Some(name.into())), at, ..SessionPatch::default() };
+    let before = store.session(&id).await.unwrap().unwrap().updated_at;
+    assert_eq!(store.update(&id, renamed("a", None)).await.unwrap().updated_at, before);
+    assert_eq!(store.update(&id, renamed("b", Some(minute()))).await.unwrap().updated_at, minute());
+    assert_eq!(store.update(&id, renamed("c", Some(NOW))).await.unwrap().updated_at, minute());
+    assert_eq!(store.session(&id).await.unwrap().unwrap().updated_at, minute());
 }
 
 async fn metadata_changes_only_where_the_patch_says_so(store: Shelf) {

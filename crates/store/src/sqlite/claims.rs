@@ -30,8 +30,8 @@ struct Held {
 pub(crate) fn claim(connection: &Connection, id: &SessionId, wish: &Wish<'_>) -> Result<ClaimOutcome, Error> {
     let held = held(connection, id)?;
     if let Some(owner) = held.owner
-        && held.lease > wish.now
         && !owner.is_dead_for(wish.owner)
+        && (held.lease > wish.now || owner.is_running_for(wish.owner))
         && !failpoint::is_without("fence")
     {
         return Ok(ClaimOutcome::Held(owner));
@@ -100,6 +100,12 @@ fn read_owner(row: &Row<'_>) -> Result<Option<Owner>, rusqlite::Error> {
 /// Who holds a session, whether alive or not.
 pub(crate) fn owner(connection: &Connection, id: &SessionId) -> Result<Option<Owner>, Error> {
     Ok(held(connection, id)?.owner)
+}
+
+/// Who holds a session, whether alive or not, and until when.
+pub(crate) fn holder(connection: &Connection, id: &SessionId) -> Result<Option<(Owner, Timestamp)>, Error> {
+    let held = held(connection, id)?;
+    Ok(held.owner.map(|owner| (owner, held.lease)))
 }
 
 /// Keeps a claim alive.

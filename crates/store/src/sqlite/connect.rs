@@ -10,7 +10,7 @@ use std::{
 };
 
 use nix::sys::statfs::{CODA_SUPER_MAGIC, FsType, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, statfs};
-use rusqlite::{Connection, MAIN_DB, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use super::{failure::is_busy, schema};
 use crate::{Error, failpoint};
@@ -29,11 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Kilobytes of pages the writer remembers. Taken only as they are used; ten thousand sessions at
 /// work do not fit into the two megabytes SQLite has by itself.
 const CACHE: u32 = 8 * 1024;
-
-/// Bytes of a write-ahead log that are left to whoever opens the database next. Reading so few
-/// takes a fraction of a millisecond; moving them into the database waits for the disk twice,
-/// and beginning a new log twice more.
-const LEFT: u64 = 512 * 1024;
 
 /// The connection of the writer; makes the file and its tables if they are not there.
 pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
@@ -65,16 +60,6 @@ pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
     }
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
-}
-
-/// Prepares the writer's connection for its end: a short log stays as it is.
-pub(crate) fn leave(connection: &Connection) {
-    let log = connection.path().map(|path| log_of(Path::new(path)));
-    let is_short = log.and_then(|log| fs::metadata(log).ok()).is_some_and(|log| log.len() <= LEFT);
-    if is_short {
-        // If this is refused, the log is moved into the database: slower, and as good.
-        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
-    }
 }
 
 /// A connection that can only read. Works on a file and in a directory that are read-only.
@@ -151,22 +136,35 @@ fn wait_a_little(tries: i32) -> bool {
     tries < TRIES
 }
 
-/// Makes the file and the directories above it, for their owner's eyes only.
-fn create(path: &Path) -> Result<(), Error> {
-    let failed = |error: io::Error| match error.kind() {
+/// Why a file could not be made.
+pub(crate) fn not_created(path: &Path, error: &io::Error) -> Error {
+    match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Error::Full(format!("{}: {error}", path.display()))
         }
         _ => Error::Failed(format!("create {}: {error}", path.display())),
-    };
+    }
+}
+
+/// Makes the directories above a database, for their owner's eyes only.
+pub(crate) fn create_directory(path: &Path) -> Result<(), Error> {
+    match path.parent().filter(|directory| !directory.as_os_str().is_empty() && !directory.exists()) {
+        Some(directory) => {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+            made.map_err(|error| not_created(path, &error))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Makes the file and the directories above it, for their owner's eyes only.
+pub(crate) fn create(path: &Path) -> Result<(), Error> {
     if path.exists() {
         return Ok(());
     }
-    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
-    }
+    create_directory(path)?;
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(error)),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(not_created(path, &error)),
         _ => Ok(()),
     }
 }

@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 use rusqlite::Connection;
@@ -27,6 +28,8 @@ struct Shared {
     path: PathBuf,
     state: Mutex<State>,
     wake: Condvar,
+    /// For whoever waits until a connection is closed.
+    left: Condvar,
 }
 
 #[derive(Default)]
@@ -34,17 +37,26 @@ struct State {
     waiting: VecDeque<Read>,
     idle: usize,
     threads: Vec<JoinHandle<()>>,
+    /// How many have a connection.
+    connected: usize,
+    /// Counts how often all were told to close their connections.
+    epoch: u64,
     is_closed: bool,
+}
+
+/// How long all may take to close their connections.
+const DISCONNECT: Duration = Duration::from_secs(1);
+
+/// What a thread does next.
+enum Next {
+    Read(Read),
+    Disconnect,
 }
 
 impl Readers {
     pub(crate) fn new(path: &Path) -> Self {
-        Self(Arc::new(Shared { path: path.to_owned(), state: Mutex::default(), wake: Condvar::new() }))
-    }
-
-    /// The file they read.
-    pub(crate) fn path(&self) -> &Path {
-        &self.0.path
+        let (path, state) = (path.to_owned(), Mutex::default());
+        Self(Arc::new(Shared { path, state, wake: Condvar::new(), left: Condvar::new() }))
     }
 
     /// Reads as soon as a thread is free.
@@ -69,6 +81,25 @@ impl Readers {
     }
 }
 
+impl Readers {
+    /// Has all connections closed; the next read opens a new one. Fails if a read takes too long, which it does if it
+    /// waits for whoever calls this.
+    pub(crate) fn disconnect(&self) -> Result<(), Error> {
+        let until = Instant::now() + DISCONNECT;
+        let mut state = self.0.state();
+        state.epoch += 1;
+        self.0.wake.notify_all();
+        while state.connected > 0 {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(Error::Failed("the database is being read; try again".into()));
+            }
+            state = self.0.left.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(())
+    }
+}
+
 impl Drop for Readers {
     fn drop(&mut self) {
         let threads = {
@@ -90,10 +121,14 @@ impl Shared {
     }
 
     fn serve(&self) {
-        let mut connection = None;
-        while let Some(read) = self.next() {
+        let (mut connection, mut epoch) = (None, 0);
+        while let Some(next) = self.next(&mut epoch) {
+            let Next::Read(read) = next else {
+                self.close(connection.take());
+                continue;
+            };
             if connection.is_none() {
-                match connect::reader(&self.path) {
+                match self.connect() {
                     Ok(opened) => connection = Some(opened),
                     Err(error) => {
                         read(Err(error));
@@ -105,16 +140,43 @@ impl Shared {
                 read(Ok(connection));
             }
         }
+        self.close(connection);
     }
 
-    fn next(&self) -> Option<Read> {
+    fn connect(&self) -> Result<Connection, Error> {
+        // Before it is there: whoever has all closed waits for it.
+        self.state().connected += 1;
+        let opened = connect::reader(&self.path);
+        if opened.is_err() {
+            self.disconnected();
+        }
+        opened
+    }
+
+    fn close(&self, connection: Option<Connection>) {
+        if connection.is_some() {
+            drop(connection);
+            self.disconnected();
+        }
+    }
+
+    fn disconnected(&self) {
+        self.state().connected -= 1;
+        self.left.notify_all();
+    }
+
+    fn next(&self, epoch: &mut u64) -> Option<Next> {
         let mut state = self.state();
         loop {
             if state.is_closed {
                 return None;
             }
+            if state.epoch != *epoch {
+                *epoch = state.epoch;
+                return Some(Next::Disconnect);
+            }
             if let Some(read) = state.waiting.pop_front() {
-                return Some(read);
+                return Some(Next::Read(read));
             }
             state.idle += 1;
             state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);

@@ -13,6 +13,7 @@ const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/004_inquiries.sql")),
     M::up(include_str!("schema/005_output.sql")),
     M::up(include_str!("schema/006_mailbox.sql")),
+    M::up(include_str!("schema/007_log_needed.sql")),
 ];
 
 /// The version a current database has.

@@ -92,12 +92,14 @@ pub(crate) fn update(
         session.model.clone_from(model);
     }
     merge(&mut session.attributes, &patch.attributes);
+    session.updated_at = session.updated_at.max(patch.at.unwrap_or(session.updated_at));
     if session.deleted_at.is_none() {
         refuse_taken_name(connection, session.name.as_deref(), Some(id))?;
     }
     connection
         .prepare_cached(
-            "UPDATE session SET name = ?2, name_key = ?3, deleted_at = ?4, pinned_at = ?5, model = ?6, attributes = ?7
+            "UPDATE session SET name = ?2, name_key = ?3, deleted_at = ?4, pinned_at = ?5, model = ?6, attributes = ?7,
+                 updated_at = ?8
              WHERE id = ?1",
         )?
         .execute(params![
@@ -108,6 +110,7 @@ pub(crate) fn update(
             session.pinned_at.map(|at| at.0),
             session.model,
             serde_json::to_string(&session.attributes)?,
+            session.updated_at.0,
         ])?;
     Ok(session)
 }
@@ -174,25 +177,40 @@ fn one(connection: &Connection, sql: &str, key: impl rusqlite::ToSql) -> Result<
     rows.next()?.map(read).transpose()
 }
 
-/// Sessions, most recently updated first.
-pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<Session>, Error> {
-    let (spoken_to, order) = if filter.foreground {
-        (
-            "JOIN mailbox m ON m.session = s.number AND m.user_at IS NOT NULL AND s.parent_session IS NULL",
-            "s.run IS NOT NULL DESC, m.user_at DESC,",
-        )
-    } else {
-        ("", "")
+/// In which order sessions are listed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// By their last change.
+    Updated,
+    /// Those a person talked to, by when that was.
+    Spoken,
+    /// The same, only those with an open run that a process has claimed.
+    Claimed,
+}
+
+/// Sessions in an order.
+pub(crate) fn list(
+    connection: &Connection,
+    filter: &SessionFilter,
+    order: Order,
+) -> Result<Vec<Session>, Error> {
+    let spoken_to =
+        "JOIN mailbox m ON m.session = s.number AND m.user_at IS NOT NULL AND s.parent_session IS NULL";
+    let (spoken_to, claimed, by) = match order {
+        Order::Updated => ("", "", ""),
+        Order::Spoken => (spoken_to, "", "m.user_at DESC,"),
+        Order::Claimed => (spoken_to, "AND s.run IS NOT NULL AND s.token IS NOT NULL", "m.user_at DESC,"),
     };
     let mut statement = connection.prepare_cached(&format!(
-        "{LISTED} {spoken_to} WHERE (s.deleted_at IS NOT NULL) = :deleted
+        "{LISTED} {spoken_to} WHERE (s.deleted_at IS NOT NULL) = :deleted {claimed}
              AND (:agent IS NULL OR s.agent = :agent COLLATE NOCASE)
              AND (:called IS NULL OR s.name_key = :name_key OR substr(s.id, -length(:called)) = :called)
              AND (:parent IS NULL OR s.parent_session = :parent)
              AND (:cwd IS NULL OR s.cwd = :cwd)
              AND (:top_level IS NULL OR (s.parent_session IS NULL) = :top_level)
-         ORDER BY {order} s.updated_at DESC, s.number DESC LIMIT :limit + 0"
+         ORDER BY {by} s.updated_at DESC, s.number DESC LIMIT :limit + 0"
     ))?;
+    let limit = if order == Order::Claimed { 0 } else { filter.limit };
     let mut rows = statement.query(named_params! {
         ":deleted": filter.deleted,
         ":agent": filter.agent,
@@ -201,7 +219,7 @@ pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Ve
         ":parent": filter.parent.as_ref().map(SessionId::as_str),
         ":cwd": filter.cwd.as_deref().map(column::path),
         ":top_level": filter.top_level,
-        ":limit": if filter.limit == 0 { -1 } else { column::limit(filter.limit) },
+        ":limit": if limit == 0 { -1 } else { column::limit(limit) },
     })?;
     let mut sessions = Vec::new();
     while let Some(row) = rows.next()? {

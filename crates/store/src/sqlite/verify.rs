@@ -40,10 +40,11 @@ struct Counted {
     done: u64,
 }
 
-/// Looks at everything.
-pub(crate) fn verify(connection: &Connection) -> Result<Report, Error> {
+/// Looks at everything. `found` was seen in the files before.
+pub(crate) fn verify(connection: &Connection, found: Vec<String>) -> Result<Report, Error> {
     let moment = connection.unchecked_transaction()?;
     let mut report = Report::new();
+    found.into_iter().for_each(|what| report.violated("I13", "file", what));
     file(&moment, &mut report)?;
     let (mut sessions, mut events, mut items) = (0, 0, 0);
     let mut statement = moment.prepare(

@@ -7,6 +7,7 @@
 //! Invariant: nobody is answered before the commit that holds the answer's truth is through.
 
 mod disk;
+pub(crate) mod files;
 mod line;
 mod queue;
 #[cfg(test)]
@@ -14,24 +15,24 @@ mod tests;
 
 use std::{
     collections::VecDeque,
-    io,
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
     time::Duration,
 };
 
-use rusqlite::Connection;
+use rusqlite::{Connection, config::DbConfig};
 
 pub(crate) use self::queue::{Promise, Queue};
 use self::{
-    disk::{Disk, Owed, Ticket, syncing},
+    disk::{Disk, Owed, Ticket},
+    files::Files,
     line::{Exit, Nothing, line},
     queue::{Operation, Queued},
 };
 use super::{
     changes::{Changes, EVERY, Lookout},
-    connect::{self, patiently},
+    connect::patiently,
+    mark::Counts,
 };
 use crate::{Error, Pending, failpoint};
 
@@ -59,23 +60,15 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts writing through a connection.
-    pub(crate) fn start(connection: Connection, changes: Arc<Changes>) -> Result<Self, Error> {
-        let log = connect::log_of(Path::new(connection.path().unwrap_or_default()));
-        Self::start_on(connection, changes, syncing(log))
-    }
-
-    /// The same with another way to ask the disk.
-    fn start_on(
+    /// Starts writing through a connection to these files.
+    pub(crate) fn start(
         connection: Connection,
         changes: Arc<Changes>,
-        sync: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+        files: Arc<dyn Files>,
     ) -> Result<Self, Error> {
         let (entry, exit) = line();
-        // A commit writes its pages to the log. That they stay there is between us and the disk.
-        connection.execute_batch("PRAGMA synchronous = NORMAL")?;
-        let desk = Desk { exit, disk: Disk::new(sync, entry.nudge()), changes };
-        let pen = Mutex::new(Pen { lookout: Lookout::new(&connection), connection });
+        let desk = Desk { exit, disk: Disk::new(files, entry.nudge()), changes };
+        let pen = Mutex::new(Pen::new(connection)?);
         let shared = Arc::new((desk, pen));
         let threads = Vec::with_capacity(THREADS);
         let mut writer = Self { queue: Some(Queue(entry)), shared: Arc::clone(&shared), threads };
@@ -118,29 +111,92 @@ struct Desk {
 
 /// What only the one has whose turn it is.
 struct Pen {
-    connection: Connection,
+    /// None after a sync of the log has failed, until the database is opened anew.
+    connection: Option<Connection>,
     lookout: Lookout,
 }
 
-fn work_off(desk: &Desk, pen: &Mutex<Pen>) {
+impl Pen {
+    fn new(connection: Connection) -> Result<Self, Error> {
+        // A commit writes its pages to the log. That they stay there is between us and the disk.
+        connection.execute_batch("PRAGMA synchronous = NORMAL")?;
+        Ok(Self { lookout: Lookout::new(&connection), connection: Some(connection) })
+    }
+
+    /// The connection. After a sync has failed it is a new one, to a log that was written anew.
+    fn ready(&mut self, disk: &Disk) -> Result<&Connection, Error> {
+        if disk.is_broken() {
+            self.drop_log();
+        }
+        if self.connection.is_none() {
+            *self = Self::new(disk.files().reopen()?)?;
+            disk.is_mended();
+        }
+        self.connection.as_ref().ok_or_else(|| Error::Failed("the database is closed".into()))
+    }
+
+    /// Closes a connection whose log failed. Nothing is moved out of that log.
+    fn drop_log(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        }
+    }
+
+    /// Writes into the log whether a copy of the database without it would lack something.
+    fn say_log_needed(&self, is_needed: bool) {
+        let sql = "UPDATE log_needed SET needed = ?1 WHERE needed <> ?1";
+        if let Some(connection) = &self.connection {
+            // If this fails, a copy without its log is not noticed; nothing else depends on it.
+            let _ = patiently(|| connection.execute(sql, [is_needed]));
+        }
+    }
+}
+
+fn work_off(desk: &Desk, shared: &Mutex<Pen>) {
     loop {
         let turn = desk.exit.begin(desk.changes.is_watched().then_some(EVERY));
-        let mut pen = pen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pen = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let owed = match turn {
-            Ok(()) => write(&pen.connection, desk),
+            Ok(()) => match pen.ready(&desk.disk) {
+                Ok(connection) => write(connection, desk),
+                Err(error) => refuse(desk, &error),
+            },
             Err(Nothing::Yet) => None,
-            Err(Nothing::Ever) => return connect::leave(&pen.connection),
+            Err(Nothing::Ever) if desk.disk.is_broken() => return pen.drop_log(),
+            Err(Nothing::Ever) => return,
         };
-        let Pen { connection, lookout } = &mut *pen;
-        lookout.look(connection, &desk.changes);
+        if let Pen { connection: Some(connection), lookout } = &mut *pen {
+            lookout.look(connection, &desk.changes);
+        }
         drop(pen);
         if turn.is_ok() {
             desk.exit.end();
         }
         if let Some(owed) = owed {
             desk.disk.keep(owed);
+            begin_use(desk, shared);
         }
     }
+}
+
+/// Puts a note into the database file itself, once, that it needs a log: a checkpoint carries it there, and the log says
+/// otherwise from then on.
+fn begin_use(desk: &Desk, shared: &Mutex<Pen>) {
+    let pen = || shared.lock().unwrap_or_else(PoisonError::into_inner);
+    if desk.disk.files().is_begin_of_use() && !desk.disk.is_broken() {
+        pen().say_log_needed(true);
+        desk.disk.files().checkpoint();
+        pen().say_log_needed(false);
+    }
+}
+
+/// Answers what waits with an error.
+fn refuse(desk: &Desk, error: &Error) -> Option<Owed> {
+    let mut waiting = Waiting { desk, at_hand: VecDeque::new() };
+    while let Some(operation) = waiting.by_now() {
+        operation.answer(Err(error.clone()));
+    }
+    None
 }
 
 /// Commits what waits; says what the disk is to keep.
@@ -155,11 +211,17 @@ fn write(connection: &Connection, desk: &Desk) -> Option<Owed> {
 
 impl Desk {
     /// Answers what is committed, or not, but for those who wait for the disk.
-    fn answer(&self, ticket: Ticket, group: Vec<Box<dyn Operation>>, outcome: &Result<(), Error>) -> Owed {
+    fn answer(
+        &self,
+        ticket: Ticket,
+        group: Vec<Box<dyn Operation>>,
+        outcome: &Result<Counts, Error>,
+    ) -> Owed {
         let (owed, now): (Vec<_>, Vec<_>) =
             group.into_iter().partition(|operation| outcome.is_ok() && operation.promise() == Promise::Disk);
-        now.into_iter().for_each(|operation| operation.answer(outcome.clone()));
-        self.disk.owe(ticket, owed)
+        let told = outcome.as_ref().map(|_| ()).map_err(Clone::clone);
+        now.into_iter().for_each(|operation| operation.answer(told.clone()));
+        self.disk.owe(ticket, owed, outcome.as_ref().ok().copied())
     }
 }
 
@@ -220,24 +282,31 @@ fn commit_group(connection: &Connection, first: Box<dyn Operation>, waiting: &mu
     if outcome.is_ok() || group.len() == 1 {
         return waiting.desk.answer(ticket, group, &outcome);
     }
-    let mut committed = Vec::with_capacity(group.len());
+    let (mut committed, mut last) = (Vec::with_capacity(group.len()), Counts::default());
     for mut operation in group {
         match commit(connection, |connection| operation.attempt(connection)) {
-            Ok(()) => committed.push(operation),
-            refused => operation.answer(refused),
+            Ok(counts) => {
+                committed.push(operation);
+                last = counts;
+            }
+            Err(refused) => operation.answer(Err(refused)),
         }
     }
-    waiting.desk.answer(ticket, committed, &Ok(()))
+    waiting.desk.answer(ticket, committed, &Ok(last))
 }
 
-/// One transaction.
-fn commit(connection: &Connection, work: impl FnOnce(&Connection) -> Result<(), Error>) -> Result<(), Error> {
+/// One transaction. Says what the database holds with it.
+fn commit(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<(), Error>,
+) -> Result<Counts, Error> {
     patiently(|| connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]))?;
     let outcome = work(connection).and_then(|()| {
+        let counts = Counts::of(connection)?;
         failpoint::reach("commit.before");
         patiently(|| connection.prepare_cached("COMMIT")?.execute([]))?;
         failpoint::reach("commit.after");
-        Ok(())
+        Ok(counts)
     });
     // A full disk ends the transaction by itself; then there is nothing to roll back.
     if outcome.is_err() && !connection.is_autocommit() {

@@ -4,7 +4,10 @@
 
 mod conformance;
 mod corruption;
+mod fixture;
+mod foreground;
 mod full_disk;
+mod loss;
 mod processes;
 mod reopen;
 mod scene;

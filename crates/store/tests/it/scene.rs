@@ -105,6 +105,7 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             depth: 0,
             parent: None,
             policy: None,
+            bounds: None,
         },
         EventBody::MessageUser { message: post.message, lane: Lane::Mail, position: place },
         EventBody::MessageCompleted(reply(&call)),
@@ -125,6 +126,7 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             usage: None,
         }),
         EventBody::RunCompleted(RunEnd {
+            failed_checks: Vec::new(),
             status: RunStatus::Completed,
             text: "planted".into(),
             turns: 1,

@@ -270,6 +270,9 @@ impl Watchers {
 async fn watch(process: Process, background: Arc<Background>, watchers: Watchers) {
     let bounds = Bounds { time: None, output: 0 };
     let finished = process.finish(bounds, &background.stop, |bytes| hold(&background.seen).take(bytes)).await;
+    for words in &finished.kept_out {
+        hold(&background.seen).take(format!("[sandbox: {words}]\n").as_bytes());
+    }
     hold(&background.seen).ending = Some(finished.ending);
     // Whoever waits until it is gone finds that everybody was told.
     watchers.tell(&ProcessEvent::Ended {

@@ -8,10 +8,14 @@ use rooftree_process::{
 };
 use rooftree_protocol::{ErrorCode, Network, SandboxMode};
 
-use super::processes::Processes;
+use super::{
+    processes::Processes,
+    told::{self, Told},
+};
 use crate::{
     Confining, ToolContext, ToolOutput,
     confining::Confined,
+    notice::Notice,
     proxy::{Proxy, Refused},
     web::guard::Guard,
 };
@@ -22,6 +26,10 @@ pub(super) struct Started {
     pub(super) remark: Option<String>,
     /// Whom it was not let reach.
     pub(super) refused: Refused,
+    /// What people should know about how it runs.
+    pub(super) notices: Vec<Notice>,
+    /// What to say if it meets the sandbox.
+    pub(super) told: Told,
 }
 
 /// Starts it; else says why not, for the model.
@@ -38,6 +46,7 @@ pub(super) async fn start(
         None => None,
     };
     let mut sandbox = confined.map(|confined| confined.sandbox);
+    let told = Told::about(sandbox.as_ref(), &context.cwd).await;
     let refused = Refused::default();
     let network = confining.map(|confining| &confining.confinement.network);
     if let (Some(sandbox), Some(Network::Hosts(hosts))) = (&mut sandbox, network) {
@@ -58,11 +67,14 @@ pub(super) async fn start(
         sandbox: sandbox.map(Into::into),
     };
     match shell(&mut request).await {
-        Ok(process) => Ok(Started { process, remark: unkept, refused }),
+        Ok(process) => Ok(Started { process, remark: unkept, refused, notices: Vec::new(), told }),
         Err(Error::Unconfined { reason, .. }) if is_required(context) => Err(unstarted(&reason)),
         Err(Error::Unconfined { reason, .. }) => {
             let (process, remark) = looser(&mut request, &reason).await.map_err(failed)?;
-            Ok(Started { process, remark: processes.is_first_unconfined().then_some(remark), refused })
+            let remark = processes.is_first_unconfined().then_some(remark);
+            let notices = remark.iter().map(|remark| told::unconfined(remark)).collect();
+            let told = if request.sandbox.is_some() { told } else { Told::default() };
+            Ok(Started { process, remark, refused, notices, told })
         }
         Err(error) => Err(failed(error)),
     }

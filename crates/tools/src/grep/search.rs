@@ -43,7 +43,7 @@ pub(super) fn search(query: &Query, context: &ToolContext) -> Found {
                 return WalkState::Quit;
             }
             if let Some((path, collector)) =
-                entry.ok().and_then(|entry| search_file(query, &mut searcher, &entry, cancel))
+                entry.ok().and_then(|entry| search_file(query, &mut searcher, &entry, context))
             {
                 collected.fetch_add(collector.lines.len().max(1), Ordering::Relaxed);
                 files.lock().unwrap_or_else(PoisonError::into_inner).push((path, collector));
@@ -61,14 +61,15 @@ fn search_file(
     query: &Query,
     searcher: &mut Searcher,
     entry: &DirEntry,
-    cancel: &CancellationToken,
+    context: &ToolContext,
 ) -> Option<(PathBuf, Collector)> {
     // Where a walk begins is behind all links, and what it finds must be a file itself.
     if !entry.file_type().is_some_and(|kind| kind.is_file()) {
         return None;
     }
     let mut collector = Collector::new(query.mode, COLLECTED);
-    let reader = Stoppable { file: reach::read(entry.path()).ok()?, cancel };
+    let file = reach::read_within(&context.reach, entry.path()).ok()?;
+    let reader = Stoppable { file, cancel: &context.cancel };
     searcher.search_reader(&query.matcher, reader, &mut collector).ok()?;
     collector.is_match().then(|| (entry.path().to_owned(), collector))
 }

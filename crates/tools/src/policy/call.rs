@@ -10,11 +10,13 @@ use super::{
     line::{self, Line, Touched},
     path,
     rule::{Care, Rule, is_glob_match},
+    trespass::{Touch, Trespass},
 };
 use crate::{
     lexical::lexical,
     obeyed::{self, Obeyed},
     place::{LastLink, Pinned},
+    scope::{Access, FileScope},
 };
 
 /// Tools whose subject is a path; a rule's subject is then a glob over paths.
@@ -62,6 +64,8 @@ pub(super) enum Family {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Beyond {
     Outside,
+    /// It only looks, outside the file scope.
+    Reading,
     Obeyed(&'static Obeyed),
 }
 
@@ -81,16 +85,22 @@ pub(super) struct Facts<'a> {
     pub is_too_long: bool,
     /// What it would change that other programs obey.
     obeyed: Vec<&'static Obeyed>,
+    /// Which files the session may touch without a rule.
+    pub scope: &'a FileScope,
+    /// What the scope says about where its path leads.
+    access: Access,
 }
 
 impl<'a> Facts<'a> {
-    pub fn of(judged: &Judged<'a>, pinned: Option<&Pinned>) -> Self {
+    pub fn of(judged: &Judged<'a>, pinned: Option<&Pinned>, scope: &'a FileScope) -> Self {
         let line = judged.subject.filter(|_| family(judged.tool) == Family::Command).map(Line::read);
         let moved = pinned.filter(|pinned| pinned.real != pinned.written);
         let real = moved.map(|pinned| (pinned.real.to_string_lossy().into_owned(), pinned.home.clone()));
         let is_too_long = pinned.is_some_and(Pinned::is_too_long);
-        let mut facts = Self { written: *judged, real, line, is_too_long, obeyed: Vec::new() };
-        facts.obeyed = facts.changed().map(|path| obeyed::in_path(&path)).unwrap_or_default();
+        let access = pinned.map_or(Access::Free, |pinned| scope.access(&pinned.real));
+        let obeyed = Vec::new();
+        let mut facts = Self { written: *judged, real, line, is_too_long, obeyed, scope, access };
+        facts.obeyed = facts.changed().map(|path| facts.obeyed_at(&path)).unwrap_or_default();
         facts
     }
 
@@ -100,6 +110,16 @@ impl<'a> Facts<'a> {
         let is_change = family(real.tool) == Family::Path && real.effect != Effect::ReadOnly;
         let path = lexical(&real.cwd.join(real.subject.filter(|_| is_change)?));
         Some(path.strip_prefix(lexical(real.cwd)).map(Path::to_owned).unwrap_or(path))
+    }
+
+    /// What is obeyed at a path: by its name, or because the settings of git name it.
+    fn obeyed_at(&self, path: &Path) -> Vec<&'static Obeyed> {
+        let mut found = obeyed::in_path(path);
+        let cwd = self.real().cwd.to_owned();
+        if found.is_empty() && obeyed::named_by_git(&cwd.join(path), &cwd) {
+            found.push(&obeyed::NAMED_BY_GIT);
+        }
+        found
     }
 
     /// The call by where its links lead.
@@ -113,7 +133,10 @@ impl<'a> Facts<'a> {
     /// What it does to the world here: a tool says what it does to files, and where those are decides
     /// how much that is trusted.
     pub fn effect(&self) -> Effect {
-        if self.beyond().is_some() { Effect::Destructive } else { self.written.effect }
+        match self.beyond() {
+            Some(Beyond::Outside | Beyond::Obeyed(_)) => Effect::Destructive,
+            Some(Beyond::Reading) | None => self.written.effect,
+        }
     }
 
     /// Why it does more to the world than its tool says.
@@ -123,8 +146,28 @@ impl<'a> Facts<'a> {
         if let Some(obeyed) = self.obeyed.first() {
             return Some(Beyond::Obeyed(obeyed));
         }
-        let is_change = real.effect == Effect::LocalMutation;
-        (is_change && !path::is_below(subject, real.cwd)).then_some(Beyond::Outside)
+        match real.effect {
+            Effect::LocalMutation => (!path::is_below(subject, real.cwd)).then_some(Beyond::Outside),
+            Effect::ReadOnly => (self.access != Access::Free).then_some(Beyond::Reading),
+            Effect::Destructive | Effect::RemoteAction => None,
+        }
+    }
+
+    /// Where its path leads although no mode alone allows that; none if the mode may decide.
+    pub fn trespass(&self) -> Option<Trespass> {
+        let real = self.real();
+        let path = lexical(&real.cwd.join(real.subject.filter(|_| family(real.tool) == Family::Path)?));
+        let is_change = real.effect != Effect::ReadOnly;
+        Trespass::of(self.scope, &self.access, Touch { path: &path, is_change })
+    }
+
+    /// The private place that it touches and a rule that means it does not name.
+    ///
+    /// Invariant: a wildcard allows nothing in a private place.
+    pub fn unnamed_private(&self, rule: &Rule) -> Option<String> {
+        let Access::Private(place) = &self.access else { return None };
+        let named = rule.subject.as_deref().is_some_and(|spec| path::begins_in(spec, self.real().cwd, place));
+        (!named && self.is_meant_by(rule)).then(|| place.display().to_string())
     }
 
     /// What it would change that other programs obey and a rule that means it does not name.
@@ -171,7 +214,7 @@ impl<'a> Facts<'a> {
 
     /// Whether a rule allows this call. Command lines are covered as a whole, elsewhere.
     pub fn is_allowed_by(&self, rule: &Rule) -> bool {
-        self.is_meant_by(rule) && self.unnamed(rule).is_none()
+        self.is_meant_by(rule) && self.unnamed(rule).is_none() && self.unnamed_private(rule).is_none()
     }
 
     /// Whether a rule surely means this call.

@@ -21,6 +21,8 @@ pub enum Layer {
     Grants,
     /// Other rules that allow.
     Allow,
+    /// The file scope: private places and what lies outside of a working copy.
+    Scope,
     /// What the mode allows without a rule.
     Mode,
     /// A person.
@@ -76,6 +78,7 @@ impl Derivation {
             Layer::Ask => format!("ask rules ({})", step.rules),
             Layer::Grants => format!("path and network grants ({})", step.rules),
             Layer::Allow => format!("allow rules ({})", step.rules),
+            Layer::Scope => "file scope: private places, working copies".to_owned(),
             Layer::Mode => format!("mode `{mode}`, and the call {effect}"),
             Layer::Person => "a person".to_owned(),
         }
@@ -89,6 +92,7 @@ impl Derivation {
             (None, false) => match step.layer {
                 Layer::Skill => "have nothing against it".to_owned(),
                 Layer::Plan => "not on, or it only looks".to_owned(),
+                Layer::Scope => "has nothing against it".to_owned(),
                 Layer::Mode => "does not allow it".to_owned(),
                 _ => "none matches".to_owned(),
             },

@@ -23,10 +23,13 @@ pub struct Followed {
 }
 
 impl Followed {
-    /// As the journal tells it. A rule that cannot be read names nothing: then less is possible, not more.
+    /// As the journal tells it. A rule that cannot be parsed narrows: one that allows is left out, and one that
+    /// refuses refuses everything.
     pub fn of(note: &SkillNote) -> Self {
         let rules = |rules: &[String]| rules.iter().filter_map(|rule| Rule::parse(rule).ok()).collect();
-        Self { skill: note.name.clone(), allow: note.allow.as_deref().map(rules), deny: rules(&note.deny) }
+        let everything = || Rule { tool: "*".into(), subject: None };
+        let deny = note.deny.iter().map(|rule| Rule::parse(rule).unwrap_or_else(|_| everything())).collect();
+        Self { skill: note.name.clone(), allow: note.allow.as_deref().map(rules), deny }
     }
 
     /// As the journal keeps it.

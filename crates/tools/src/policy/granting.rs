@@ -1,5 +1,8 @@
 //! What an agent may pass on: only rules under which nothing is allowed that it would be asked about.
 
+use std::path::Path;
+
+use rooftree_process::sandbox::private_in_homes;
 use rooftree_protocol::{PermissionMode, ToolKind};
 
 use super::{Policy, Rule, rule::Care};
@@ -25,12 +28,25 @@ impl Policy {
             own.tool.eq_ignore_ascii_case(&rule.tool)
                 && (own.subject == rule.subject || (own.subject.is_none() && !names_obeyed))
         };
+        let leads_out = rule.subject.as_deref().is_some_and(leads_out);
         match self.mode {
+            // No mode allows private places, and no mode says which paths outside are private.
+            _ if leads_out && is_about_paths(tool.kind()) => self.allow.iter().any(is_wider),
             PermissionMode::Bypass => true,
             PermissionMode::Auto if is_local(tool.kind()) && !names_obeyed => true,
             _ => self.allow.iter().any(is_wider),
         }
     }
+}
+
+/// Whether a rule about paths may name something outside the working directory, or a private place in a home.
+fn leads_out(subject: &str) -> bool {
+    let is_private = || private_in_homes(&Path::new("/root").join(subject)).is_some();
+    subject.starts_with(['/', '~']) || subject.split('/').any(|part| part == "..") || is_private()
+}
+
+fn is_about_paths(kind: ToolKind) -> bool {
+    matches!(kind, ToolKind::Read | ToolKind::Search | ToolKind::Edit | ToolKind::Delete)
 }
 
 /// Whether tools of this family act on this machine only.

@@ -4,6 +4,7 @@
 //! `\*` at the end of a rule is a star that was meant literally.
 
 mod meaning;
+mod plain_sight;
 mod touch;
 
 use std::path::Path;

@@ -1,6 +1,8 @@
 //! Policies and verdicts made smaller, never larger.
 
-use super::{Policy, Rule, Verdict};
+use rooftree_protocol::{PermissionMode, event::PolicyNote};
+
+use super::{Followed, Policy, Rule, Verdict};
 
 impl Policy {
     /// What both allow. Kept are only rules that allow in both, and all that deny or ask in either.
@@ -16,6 +18,32 @@ impl Policy {
             deny: union(&self.deny, &other.deny),
             followed: union(&self.followed, &other.followed),
         }
+    }
+
+    /// The same policy in this mode at most: for a bound that has no rules of its own.
+    #[must_use]
+    pub fn in_mode_at_most(self, mode: PermissionMode) -> Self {
+        Self { mode: self.mode.min(mode), ..self }
+    }
+
+    /// A policy as a journal or a mandate records it.
+    ///
+    /// Invariant: a rule that cannot be parsed narrows. One that allows is left out; one that refuses or asks
+    /// may have been about anything, so only looking is left.
+    pub fn recorded(note: &PolicyNote) -> Self {
+        let parsed = |rules: &[String]| -> Vec<Rule> {
+            rules.iter().filter_map(|rule| Rule::parse(rule).ok()).collect()
+        };
+        let (ask, deny) = (parsed(&note.ask), parsed(&note.deny));
+        let is_whole = ask.len() == note.ask.len() && deny.len() == note.deny.len();
+        let policy = Self {
+            mode: note.mode,
+            allow: parsed(&note.allow),
+            ask,
+            deny,
+            followed: note.skills.iter().map(Followed::of).collect(),
+        };
+        if is_whole { policy } else { policy.in_mode_at_most(PermissionMode::Plan) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Compares paths with the globs of rules, without touching the disk.
+//! Compares paths with the globs of rules, without touching the disk but for links in rules that name private places.
 //!
 //! Both sides are made absolute and freed of `.` and `..` first, so that
 //! `src/../../etc/passwd` is not below `src`.
@@ -13,6 +13,7 @@ use globset::{GlobMatcher, escape};
 use crate::{
     compiled::{Star, compiled},
     lexical::lexical,
+    place::real,
 };
 
 /// Characters that mean something in a glob.
@@ -76,6 +77,14 @@ pub(super) fn is_matched_by(subject: &str, rule: &str, cwd: &Path) -> bool {
 /// Whether a path is a directory or below it.
 pub(super) fn is_below(subject: &str, directory: &Path) -> bool {
     lexical(&directory.join(subject)).starts_with(lexical(directory))
+}
+
+/// Whether the part of a rule's glob that has no wildcard leads to a place or into it, links followed.
+pub(super) fn begins_in(rule: &str, cwd: &Path, place: &Path) -> bool {
+    let glob = absolute_glob(rule, cwd);
+    let is_plain = |part: &&str| !part.contains(MEANING);
+    let fixed: PathBuf = ["/"].into_iter().chain(glob.split('/').take_while(is_plain)).collect();
+    real(&fixed).starts_with(place)
 }
 
 /// A glob that names exactly this path: relative if it is below `cwd`.

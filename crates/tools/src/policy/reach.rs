@@ -9,14 +9,19 @@ use globset::escape;
 
 use super::{Judged, Policy, Rule, path, rule::Care};
 use crate::{
-    Reach, place,
+    FileScope, Reach, place,
     reach::{DeniedPaths, is_plain},
 };
 
 impl Policy {
-    /// What a call may touch, before it is judged: the verdict must come from
-    /// [`Policy::judge_at`] with this reach's [`Reach::pinned`].
+    /// What a call may touch where the file scope has no bounds, before it is judged: the verdict must come
+    /// from [`Policy::judge_at`] with this reach.
     pub fn reach(&self, judged: &Judged<'_>) -> Reach {
+        self.reach_within(judged, FileScope::default())
+    }
+
+    /// The same within a file scope.
+    pub fn reach_within(&self, judged: &Judged<'_>, scope: FileScope) -> Reach {
         let Some(pinned) = judged.pinned() else { return Reach::default() };
         // What must not be read must not be found either; what must not be changed must not go
         // with the directory it is in.
@@ -24,13 +29,18 @@ impl Policy {
             "Delete" => self.denied_paths(&["Delete", "Write", "Edit"], judged.cwd),
             tool => self.denied_paths(&["Read", tool], judged.cwd),
         };
-        Reach::new(pinned, denied)
+        Reach::new(pinned, denied, scope)
     }
 
     /// What deny rules keep from being read, as absolute globs over real paths: for whoever hides it from
     /// programs, which ask nobody.
     pub fn unreadable(&self, cwd: &Path) -> Vec<String> {
         self.denied_globs(&["Read"], cwd)
+    }
+
+    /// The same, to be compared with paths.
+    pub fn unreadable_paths(&self, cwd: &Path) -> DeniedPaths {
+        self.denied_paths(&["Read"], cwd)
     }
 
     /// The paths that deny rules for any of these tools name.

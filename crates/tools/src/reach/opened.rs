@@ -16,6 +16,8 @@ use rustix::{
     io::Errno,
 };
 
+use super::Reach;
+
 /// Does not wait for the other end of a FIFO.
 pub(super) const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
@@ -75,6 +77,12 @@ fn is_link(directory: &OwnedFd, name: &OsStr) -> bool {
 /// is now is not checked, but a link is not followed and a FIFO not waited for.
 pub(crate) fn read(path: &Path) -> io::Result<impl Read> {
     Ok(File::from(open(path, READ)?))
+}
+
+/// The same for a file that a walk of a call has found, unless it is a private file under another name.
+pub(crate) fn read_within(reach: &Reach, path: &Path) -> io::Result<impl Read + use<>> {
+    let file = File::from(open(path, READ)?);
+    if reach.admits_file(&file.metadata()?) { Ok(file) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
 #[cfg(test)]

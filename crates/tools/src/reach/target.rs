@@ -138,6 +138,12 @@ impl Target {
             ));
         }
         let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_file() && !self.reach.admits_file(&metadata) {
+            return Err(format!(
+                "{} is another name of a private file (a hard link); it is not read without a rule for that file.",
+                self.shown
+            ));
+        }
         Ok((file, metadata))
     }
 

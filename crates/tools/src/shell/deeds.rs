@@ -1,7 +1,7 @@
 //! What a command line does: every simple command in it, and the files that it opens by itself.
 
 use super::{
-    Parsed, Refusal, parse,
+    Parsed, Refusal, innermost, parse,
     tree::{Assignment, Command, Compound, Redirect, Script, Simple, Way, Word},
     variables,
 };
@@ -13,6 +13,8 @@ pub struct Deeds {
     pub calls: Vec<Call>,
     /// Files that redirections open.
     pub files: Vec<Access>,
+    /// Texts that commands are given as input: here-documents and here-strings.
+    pub texts: Vec<Word>,
     /// What has an outcome that the text does not tell.
     pub doubts: Vec<&'static str>,
 }
@@ -44,9 +46,16 @@ impl Deeds {
         Ok(deeds)
     }
 
-    /// Whether it changes the directory in which what follows runs.
+    /// Whether it changes the directory in which what follows runs, behind wrappers too.
     pub fn moves(&self) -> bool {
-        self.calls.iter().any(|call| matches!(call.program().as_deref(), Some("cd" | "pushd" | "popd")))
+        self.calls
+            .iter()
+            .any(|call| matches!(innermost(call).name().as_deref(), Some("cd" | "pushd" | "popd")))
+    }
+
+    /// Whether it runs git, behind wrappers too.
+    pub fn runs_git(&self) -> bool {
+        self.calls.iter().any(|call| innermost(call).name().as_deref() == Some("git"))
     }
 
     fn script(&mut self, script: &Script) {
@@ -84,6 +93,9 @@ impl Deeds {
             self.word(target);
             if matches!(way, Way::Read | Way::Write) {
                 self.files.push(Access { way: *way, target: target.clone() });
+            }
+            if *way == Way::Text && !target.pieces.is_empty() {
+                self.texts.push(target.clone());
             }
         }
     }

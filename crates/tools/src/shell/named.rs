@@ -165,6 +165,13 @@ impl Names {
     }
 }
 
+/// Whether a call runs what it reads from its input or from files: an interpreter, or a wrapper that is not
+/// told which command to run.
+pub fn runs_what_it_reads(call: &Call) -> bool {
+    let inner = inner(call, 0);
+    is_interpreter(&inner) || inner.name().is_some_and(|name| name == "ssh" || is_in(WRAPPERS, &name))
+}
+
 /// Whether it runs what it is given.
 fn is_interpreter(call: &Call) -> bool {
     let name = call.name().unwrap_or_default().to_lowercase();
@@ -178,7 +185,7 @@ fn is_in(list: &str, name: &str) -> bool {
 }
 
 /// What is left when everything that only passes a command on is taken away.
-fn inner(call: &Call, depth: usize) -> Call {
+pub(super) fn inner(call: &Call, depth: usize) -> Call {
     let call = innermost(call);
     let is_wrapper = call.name().is_some_and(|name| is_in(WRAPPERS, &name));
     match call.arguments().iter().position(is_operand).filter(|_| is_wrapper && depth < DEEPEST) {

@@ -4,16 +4,23 @@
 //! another program or write a file by an option is never covered by a rule for its first words.
 
 mod builtins;
+mod careful;
 mod find;
+mod form;
 mod git;
+mod looking;
 mod options;
+mod printf;
 mod programs;
 mod runners;
 mod sed;
+mod tar;
+mod wrappers;
 
 use super::{Call, Word, variables};
 use options::Options;
 use programs::Knowledge;
+pub use wrappers::unwrapped;
 
 /// What a call may do, as far as its text tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,19 +70,13 @@ pub fn standing(call: &Call) -> Standing {
 }
 
 fn by_name(call: &Call, name: &str) -> Standing {
-    let options = Options::of(call.arguments());
+    let (words, options) = (call.arguments(), Options::of(call.arguments()));
     match programs::knowledge(name) {
-        Knowledge::Looks { not, operands } => {
-            if !not.is_empty() && options.may_have(not) {
-                return Standing::Runs("one of its options runs a program or writes a file");
-            }
-            let is_too_much = operands.is_some_and(|most| !options.has_at_most(most));
-            if is_too_much {
-                Standing::Runs("its last argument is a file it writes")
-            } else {
-                Standing::Looks
-            }
+        Knowledge::Looks => {
+            let is_known = looking::form(name).is_none_or(|form| form.operands(words).is_some());
+            if is_known { Standing::Looks } else { ACTS }
         }
+        Knowledge::Careful => careful::standing(name, words).unwrap_or(ACTS),
         Knowledge::Acts { not } if options.may_have(not) => {
             Standing::Runs("one of its options runs a program or writes a file")
         }
@@ -85,46 +86,10 @@ fn by_name(call: &Call, name: &str) -> Standing {
         Knowledge::Find => find::standing(call),
         Knowledge::Git => git::standing(call),
         Knowledge::Sed => sed::standing(call),
-        Knowledge::Tar => programs::tar(&options),
+        Knowledge::Tar => tar::standing(words),
         Knowledge::Runner(runner) => runners::standing(call, runner),
         // What it asks the agent to do is judged by itself when it asks.
-        Knowledge::Own if call.arguments().first().and_then(Word::literal).as_deref() == Some("call") => {
-            Standing::Looks
-        }
+        Knowledge::Own if words.first().and_then(Word::literal).as_deref() == Some("call") => Standing::Looks,
         Knowledge::Own => ACTS,
-    }
-}
-
-/// The call that a wrapper passes on unchanged: `git log` of `timeout 5 git log`.
-pub fn unwrapped(call: &Call) -> Option<Call> {
-    let name = call.program()?;
-    let rest = match name.as_str() {
-        "nohup" | "builtin" | "time" => call.arguments(),
-        "command" => call.arguments(),
-        "nice" => after_values(call.arguments(), &["-n", "--adjustment"])?,
-        "stdbuf" => after_values(call.arguments(), &["-i", "-o", "-e"])?,
-        "timeout" => after_values(call.arguments(), &["-k", "-s", "--kill-after", "--signal"])?.get(1..)?,
-        _ => return None,
-    };
-    let first = rest.first()?.literal()?;
-    if first.starts_with('-') || first.is_empty() {
-        return None;
-    }
-    Some(Call { assignments: call.assignments.clone(), words: rest.to_vec() })
-}
-
-/// What follows a wrapper's options, each of which is known before it runs.
-fn after_values<'w>(words: &'w [Word], with_value: &[&str]) -> Option<&'w [Word]> {
-    let mut rest = words;
-    loop {
-        let first = rest.first()?.literal()?;
-        if !first.starts_with('-') {
-            return Some(rest);
-        }
-        let takes_next = with_value.contains(&first.as_str());
-        if takes_next {
-            rest.get(1)?.literal()?;
-        }
-        rest = rest.get(if takes_next { 2 } else { 1 }..)?;
     }
 }

@@ -127,7 +127,7 @@ fn judged(tool: &dyn Tool, input: &Value, context: &ToolContext, policy: &Policy
         cwd: &context.cwd,
     };
     let reach = policy.reach(&judged);
-    let verdict = policy.judge_at(&judged, reach.pinned());
+    let verdict = policy.judge_at(&judged, &reach);
     (reach, verdict)
 }
 

@@ -19,6 +19,7 @@ mod notebooks;
 mod paths;
 mod pinning;
 mod policy;
+mod private_reads;
 mod proxy;
 mod reading;
 mod sandbox;

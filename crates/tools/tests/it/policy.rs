@@ -1,7 +1,7 @@
 //! The policy as a boundary: attacks, invariants, and tables of what is decided.
 
-mod bench_of_rules;
-mod corpus;
+pub mod bench_of_rules;
+pub mod corpus;
 mod import;
 mod invariants;
 mod layers;

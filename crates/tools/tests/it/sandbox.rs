@@ -134,6 +134,31 @@ async fn where_nothing_can_confine_it_is_refused_or_said_and_never_silent() {
     assert_eq!(desk.done("Bash", json!({"command": "echo two"})).await, "two", "it is said once");
 }
 
+#[tokio::test]
+async fn n_8_that_commands_are_not_confined_is_told_to_people_too() {
+    const AGAIN: &str = "ROOFTREE_TEST_NO_SANDBOX_NOTICE";
+    if env::var_os(AGAIN).is_none() {
+        let place = tempfile::tempdir().unwrap();
+        let path = env::var_os("PATH").unwrap();
+        let mut files = env::split_paths(&path).map(|place| place.join("bash"));
+        std::os::unix::fs::symlink(files.find(|path| path.is_file()).unwrap(), place.path().join("bash"))
+            .unwrap();
+        let mut again = Command::new(env::current_exe().unwrap());
+        let name = "sandbox::n_8_that_commands_are_not_confined_is_told_to_people_too";
+        let status = again.args(["--exact", name]).env(AGAIN, "1").env("PATH", place.path()).status();
+        assert!(status.unwrap().success());
+        return;
+    }
+    let mut desk = Desk::new();
+    confined(&mut desk, Confinement::default());
+    let output = desk.call("Bash", json!({"command": "echo one"})).await;
+    let notice = output.notices.first().unwrap();
+    assert!(notice.message.starts_with("commands are not confined here: "), "{notice:?}");
+    assert!(notice.hint.as_ref().unwrap().contains("apt install bubblewrap"), "{notice:?}");
+    let again = desk.call("Bash", json!({"command": "echo two"})).await;
+    assert!(again.notices.is_empty(), "it is said once");
+}
+
 /// `yes` for as long as a command may run: nothing of it may go to a disk, and memory stays bounded.
 #[tokio::test]
 async fn a_flood_of_output_leaves_nothing_on_the_disk() {

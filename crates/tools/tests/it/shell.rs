@@ -2,6 +2,12 @@
 
 mod bash;
 mod dice;
+mod effects;
+mod effects_corpus;
 mod fuzz;
 mod grammar;
+mod guards;
 mod looking;
+mod oracle;
+mod outside;
+mod places;

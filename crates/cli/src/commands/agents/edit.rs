@@ -10,7 +10,7 @@ use super::{Here, validate};
 use crate::{
     environment::{Environment, variable},
     exit::Exit,
-    household,
+    household, trust,
     wording::place,
 };
 
@@ -27,11 +27,14 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
     let path = file(&arguments.name, environment)?;
     let editor = variable("VISUAL").or_else(|| variable("EDITOR")).unwrap_or_else(|| "vi".into());
     // The shell takes it apart: people write `code --wait` there.
-    let status = Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "edit"]).arg(&path).status();
-    if !status.as_ref().is_ok_and(std::process::ExitStatus::success) {
-        return Err(Problem::new(ErrorCode::InvalidArguments, format!("`{editor}` did not end well"))
-            .fix("set EDITOR to the editor you want"));
-    }
+    trust::with_own_file(environment, &household::places(environment), || {
+        let status = Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "edit"]).arg(&path).status();
+        if !status.as_ref().is_ok_and(std::process::ExitStatus::success) {
+            return Err(Problem::new(ErrorCode::InvalidArguments, format!("`{editor}` did not end well"))
+                .fix("set EDITOR to the editor you want"));
+        }
+        Ok(((), path.clone()))
+    })?;
     validate::files(&[path], environment)
 }
 

@@ -12,7 +12,7 @@ use rooftree_runtime::definitions::{Knowledge, Library, Loaded, Severity, writte
 use super::place::{Where, write_new};
 use crate::{
     environment::Environment, exit::Exit, household, minds::Minds, output, settings,
-    terminal::wording::counted,
+    terminal::wording::counted, trust,
 };
 
 /// Options of `agents import`.
@@ -54,7 +54,11 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
     let mut made = 0;
     let mut failed = loaded.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
     for definition in &loaded.definitions {
-        match write_new(&directory, &definition.name, &written(definition)) {
+        let made_file = trust::with_own_file(environment, &household::places(environment), || {
+            let path = write_new(&directory, &definition.name, &written(definition))?;
+            Ok((path.clone(), path))
+        });
+        match made_file {
             Ok(path) => {
                 made += 1;
                 output::print(&format!("{}\n", path.display()))?;
@@ -66,6 +70,10 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
         }
     }
     output::mention(environment, &format!("imported {}", counted(made, "agent")));
+    if made == 0 && failed == 0 {
+        let looked = below(arguments.program, &path);
+        output::mention(environment, &format!("looked for files with agents in {}", looked.display()));
+    }
     Ok(if failed == 0 && made > 0 { Exit::DONE } else { Exit::CONFIG })
 }
 
@@ -89,5 +97,17 @@ fn read(program: Program, path: &Path, environment: &Environment) -> Result<Load
         Program::Goose => return Ok(library.import_goose(path)),
         Program::Daycare => return Ok(library.import_daycare(path)),
     };
-    Ok(library.load_files(&[path.to_owned()], Some(dialect)))
+    Ok(library.load_files(&[below(program, path)], Some(dialect)))
+}
+
+/// Where a program keeps its agents below a project's directory; the path itself if it names them already.
+fn below(program: Program, path: &Path) -> PathBuf {
+    let usual: &[&str] = match program {
+        Program::Claude => &[".claude/agents"],
+        Program::Opencode => &[".opencode/agent", ".opencode/agents", "opencode.json"],
+        Program::Emdash => &[".emdash/agents"],
+        _ => &[],
+    };
+    let found = usual.iter().map(|name| path.join(name)).find(|path| path.exists());
+    found.unwrap_or_else(|| path.to_owned())
 }

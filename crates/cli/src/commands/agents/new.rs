@@ -9,7 +9,7 @@ use super::{
     place::{Where, write_new},
     show::without_secrets,
 };
-use crate::{environment::Environment, exit::Exit, output, wording::place};
+use crate::{environment::Environment, exit::Exit, household, output, trust, wording::place};
 
 const TEXT: &str = "---\n\
     description: What it is for, and when to ask it\n\
@@ -45,7 +45,11 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
         None => TEXT.to_owned(),
         Some(from) => begun_with(from, environment)?,
     };
-    let path = write_new(&arguments.place.directory(environment), &arguments.name, &text)?;
+    let directory = arguments.place.directory(environment);
+    let path = trust::with_own_file(environment, &household::places(environment), || {
+        let path = write_new(&directory, &arguments.name, &text)?;
+        Ok((path.clone(), path))
+    })?;
     output::print(&format!("{}\n", path.display()))?;
     let name = &arguments.name;
     output::mention(environment, &format!("wrote {}; next: rooftree agents edit {name}", place(&path)));

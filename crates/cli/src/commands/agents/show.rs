@@ -82,6 +82,7 @@ fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) 
         cwd: &environment.cwd,
         // The real id is a secret of the installation; this one stands for it.
         mark: &rooftree_runtime::Mark::derived(b"shown"),
+        denied: rooftree_tools::DeniedPaths::Nothing,
     };
     sections.text().to_string()
 }

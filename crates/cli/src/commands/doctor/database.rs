@@ -30,6 +30,10 @@ pub async fn checks(environment: &Environment) -> Vec<Check> {
     match SqliteStore::open_read_only(path) {
         Ok(store) => {
             checks.insert(0, database(path));
+            checks.extend(store.found().iter().map(|what| {
+                let fix = "rooftree doctor salvage saves what can be read to a new file";
+                Group::Storage.failure("loss", what.as_str()).fix(fix)
+            }));
             checks.extend(sessions(&store).await.unwrap_or_else(|error| vec![broken("sessions", &error)]));
         }
         Err(error) => checks.insert(0, broken("database", &error)),
@@ -38,7 +42,7 @@ pub async fn checks(environment: &Environment) -> Vec<Check> {
 }
 
 fn database(path: &Path) -> Check {
-    let beside = ["", "-wal", "-shm"].map(|end| format!("{}{end}", path.display()));
+    let beside = ["", "-wal", "-shm", "-mark"].map(|end| format!("{}{end}", path.display()));
     let bytes: u64 = beside.iter().filter_map(|file| fs::metadata(file).ok()).map(|data| data.len()).sum();
     let (size, schema) = (wording::size(bytes), SqliteStore::SCHEMA);
     Group::Storage.good("database", format!("{} ({size}, schema {schema})", wording::place(path)))
@@ -48,7 +52,7 @@ fn broken(name: &'static str, error: &Error) -> Check {
     let problem = error.problem();
     Group::Storage
         .failure(name, problem.message)
-        .fix("rooftree doctor verify says more; restore a backup if it is damaged")
+        .fix("rooftree doctor verify says more; restore a backup, or rooftree doctor salvage saves what can be read")
 }
 
 /// The nearest directory at or above the database that is there.

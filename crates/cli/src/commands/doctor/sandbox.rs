@@ -14,9 +14,10 @@ pub async fn check() -> Check {
         Some(Backend::Landlock) => {
             let reason = standing.bubblewrap.err().unwrap_or_default();
             let words = format!(
-                "Landlock confines commands, which cannot protect .git/hooks; bubblewrap would: {reason}"
+                "only Landlock confines commands: it cannot make .git/hooks read-only, give them a /tmp of their own \
+                 or let them make Unix sockets; bubblewrap can: {reason}"
             );
-            Group::Environment.good(NAME, words)
+            Group::Environment.warning(NAME, words).fix(INSTALL)
         }
         None => Group::Environment
             .warning(NAME, format!("commands are not confined: {}", standing.reasons()))

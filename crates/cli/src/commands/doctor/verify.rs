@@ -20,7 +20,8 @@ use crate::{
 /// Prints what was counted, checked and found.
 pub async fn execute(environment: &Environment, as_json: bool) -> Result<Exit, Problem> {
     let path = &environment.database;
-    if !path.exists() {
+    let log = path.with_file_name(format!("{}-wal", path.file_name().unwrap_or_default().display()));
+    if !path.exists() && !log.exists() {
         return Err(Problem::new(ErrorCode::StoreFailed, format!("there is no database at {}", place(path)))
             .fix("rooftree run \"…\" makes one; ROOFTREE_HOME says where to look"));
     }
@@ -46,7 +47,7 @@ fn damaged(error: &rooftree_store::Error) -> Problem {
     if let rooftree_store::Error::Older(..) = error {
         return error.problem();
     }
-    error.problem().fix("restore a backup; a damaged file may still be read with SQLite's own .recover")
+    error.problem().fix("restore a backup, or: rooftree doctor salvage saves what can be read to a new file")
 }
 
 fn page(environment: &Environment, report: &Report) -> String {
@@ -71,5 +72,9 @@ fn page(environment: &Environment, report: &Report) -> String {
             text += &format!("  {sign} {}", hanging(&clean_line(&words), 4, look));
         }
     }
-    text + &format!("{}\n", counted(report.violations.len() as u64, "violation"))
+    text += &format!("{}\n", counted(report.violations.len() as u64, "violation"));
+    if !report.violations.is_empty() {
+        text += "rooftree doctor salvage saves what can be read to a new file\n";
+    }
+    text
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_runtime::definitions::is_name;
 use rooftree_tools::mcp::Found;
 use serde_json::{Map, Value, json};
 
@@ -13,6 +14,7 @@ use crate::{
     exit::Exit,
     household, output,
     servers::user_file,
+    trust,
     wording::place,
 };
 
@@ -51,6 +53,10 @@ pub struct Arguments {
 /// Does it. Variables are written as they are typed, and replaced when the server is started.
 pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let name = &arguments.name;
+    if !is_name(name) {
+        return Err(wrong(format!("`{name}` cannot be the name of a server"))
+            .fix("letters, digits, `-` and `_`, beginning with a letter or digit, 64 at most"));
+    }
     let server = server(arguments)?;
     let found = Found::of(&Map::from_iter([(name.clone(), server.clone())]), &variable);
     if !found.servers.contains_key(name) {
@@ -61,12 +67,15 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
         Some(root) => root.join(".mcp.json"),
         None => user_file(environment),
     };
-    let is_new = written::change(&path, |servers| {
-        let is_new = arguments.force || !servers.contains_key(name);
-        if is_new {
-            servers.insert(name.clone(), server);
-        }
-        is_new
+    let is_new = trust::with_own_file(environment, &household::places(environment), || {
+        let is_new = written::change(&path, |servers| {
+            let is_new = arguments.force || !servers.contains_key(name);
+            if is_new {
+                servers.insert(name.clone(), server);
+            }
+            is_new
+        })?;
+        Ok((is_new, path.clone()))
     })?;
     if !is_new {
         return Err(

@@ -9,25 +9,20 @@ use std::{
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_store::RuleKind;
-use rooftree_tools::{
-    Rule,
-    policy::import::{self, Imported},
-};
+use rooftree_tools::{Rule, policy::import::Imported};
 
 use super::rules::{self, Where};
 use crate::{
     environment::Environment,
     exit::Exit,
     output,
+    settings::other_programs::{self, FILES},
     terminal::{
         confirm,
         line::{Line, Look},
     },
     wording::place,
 };
-
-/// Where other programs keep their rules, from a project's directory.
-const USUAL: [&str; 3] = [".claude/settings.json", ".claude/settings.local.json", "opencode.json"];
 
 /// Options of `permissions import`.
 #[derive(Args, Debug)]
@@ -107,11 +102,11 @@ fn files(arguments: &Arguments, environment: &Environment) -> Result<Vec<PathBuf
     if let Some(file) = &arguments.file {
         return Ok(vec![environment.cwd.join(file)]);
     }
-    let usual = USUAL.iter().map(|name| environment.cwd.join(name)).filter(|path| path.is_file());
+    let usual = FILES.iter().map(|name| environment.cwd.join(name)).filter(|path| path.is_file());
     let found: Vec<PathBuf> = usual.collect();
     if found.is_empty() {
         return Err(Problem::new(ErrorCode::InvalidArguments, "there is nothing to import here")
-            .cause(format!("looked for {}", USUAL.join(", ")))
+            .cause(format!("looked for {}", FILES.join(", ")))
             .fix("name the file"));
     }
     Ok(found)
@@ -122,9 +117,7 @@ fn read(file: &Path) -> Result<Imported, Problem> {
         Problem::new(ErrorCode::InvalidArguments, format!("cannot import {}", file.display())).cause(cause)
     };
     let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-    let is_opencode = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("opencode"));
-    let imported = if is_opencode { import::opencode(&text) } else { import::claude(&text) };
-    imported.map_err(|problem| wrong(problem.cause.unwrap_or(problem.message)))
+    other_programs::read(file, &text).map_err(wrong)
 }
 
 /// All rules, those that refuse first.

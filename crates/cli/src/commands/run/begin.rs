@@ -5,7 +5,7 @@ use rooftree_protocol::{
     command::{Address, Delivery, Reply},
     event,
 };
-use rooftree_runtime::{Clock, Filter, Handle, SystemClock, TreeSubscription};
+use rooftree_runtime::{Clock, Filter, Handle, SystemClock, TreeSubscription, settle_left_programs};
 use rooftree_store::{Owner, TaskStatus};
 use tokio::sync::mpsc;
 
@@ -16,6 +16,9 @@ use super::{
     usage,
     watch::Watch,
 };
+
+/// Events read at a time.
+const PAGE: usize = 1_000;
 
 /// What is to be done in a session.
 #[derive(Debug)]
@@ -90,6 +93,9 @@ async fn start_known(handle: &Handle, id: &SessionId, errand: Errand) -> Result<
             wake_those_below(handle, id).await?;
         }
         Errand::Resume => {
+            settle_left_programs(&**handle.store(), Some(id), SystemClock.now())
+                .await
+                .map_err(|error| error.problem())?;
             let is_left = wake_those_below(handle, id).await?;
             if !is_left && !is_unfinished(handle, id).await? {
                 return Ok(watch);
@@ -130,6 +136,28 @@ pub async fn post(
             format!("a message was answered with {other:?}"),
         )),
     }
+}
+
+/// Waits for a message that was posted with a key. The same key may have been posted before: then the journal
+/// up to what was heard tells which run took the message, and that run's result is the result.
+pub async fn await_keyed(
+    handle: &Handle,
+    session: &SessionId,
+    message: MessageId,
+    watch: &mut Watch,
+) -> Result<(), Problem> {
+    watch.await_message(message);
+    let (seen, mut after) = (watch.seen, 0);
+    while after < seen {
+        let page = handle.store().events(session, after, PAGE).await.map_err(|error| error.problem())?;
+        let Some(last) = page.last().and_then(|event| event.id) else { break };
+        for event in page.iter().filter(|event| event.id.is_some_and(|id| id <= seen)) {
+            watch.take_past(event);
+        }
+        after = last;
+    }
+    watch.seen = seen;
+    Ok(())
 }
 
 /// Whether a session has a run open or mail waiting.

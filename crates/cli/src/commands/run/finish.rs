@@ -11,6 +11,7 @@ use crate::{
     failure,
     terminal::{
         self,
+        clean::clean,
         line::{Line, Look},
         view::View,
         wording,
@@ -37,6 +38,10 @@ pub struct Followed<'a> {
     pub report: &'a mut Report,
     /// Why the run was told to stop: the number to leave with.
     pub stopping: Option<Exit>,
+    /// The number to leave with if nothing was done because a line could not be taken.
+    pub refused: Option<Exit>,
+    /// Commands that still run in background and end with the runtime.
+    pub programs: Vec<String>,
 }
 
 /// How the program leaves.
@@ -78,13 +83,14 @@ pub fn finish(mut followed: Followed<'_>, ended: Ended) -> Result<Left, Problem>
         let shown = followed.view.has_shown_answer();
         followed.report.result(outcome, shown)?;
     }
+    if !followed.programs.is_empty() && !matches!(ended, Ended::AtOnce(_)) {
+        followed.view.say(&[ended_programs(&followed.programs)]);
+    }
     let mut lines = Vec::new();
     if let Some(outcome) = &outcome {
+        followed.view.fail(&failed(&outcome.end));
         if followed.asking == Asked::Nobody {
             lines.extend(wording::denials(&outcome.end.denials));
-        }
-        if let Some(problem) = &outcome.end.error {
-            lines.extend(failure::in_words(problem).lines().map(|line| Line::of(Look::Bad, line)));
         }
         let account = wording::Account {
             end: &outcome.end,
@@ -103,10 +109,37 @@ pub fn finish(mut followed: Followed<'_>, ended: Ended) -> Result<Left, Problem>
         _ if followed.report.is_closed() => Exit::CLOSED_PIPE,
         (Ended::AtOnce(exit) | Ended::Paused(exit), _) => *exit,
         (Ended::Done, Some(outcome)) => outcome.exit,
-        (Ended::Done, None) => Exit::DONE,
+        (Ended::Done, None) => followed.refused.unwrap_or(Exit::DONE),
     };
     let manner = if matches!(ended, Ended::AtOnce(_)) { Manner::AtOnce } else { Manner::InOrder };
     Ok(Left { exit, session: followed.session.id.clone(), run: followed.watch.first.clone(), manner })
+}
+
+/// Why a run did not succeed; nothing if it did, or if somebody stopped or left it.
+fn failed(end: &RunEnd) -> Vec<Line> {
+    let words = match (end.status, &end.error) {
+        (_, Some(problem)) => failure::in_words(problem),
+        (RunStatus::Completed, None) if end.is_refuted() => {
+            format!("error: the work was not verified: {}", clean(&end.refutation()))
+        }
+        (RunStatus::Truncated, None) => {
+            "error: the answer was cut off at the model's output limit".to_owned()
+        }
+        (RunStatus::MaxTurns, None) => "error: the run used up its turns".to_owned(),
+        (RunStatus::Budget, None) => "error: the run used up its money".to_owned(),
+        (RunStatus::TimedOut, None) => "error: the run used up its time".to_owned(),
+        _ => return Vec::new(),
+    };
+    words.lines().map(|line| Line::of(Look::Bad, line)).collect()
+}
+
+/// Commands in background end with the runtime, and whoever started the program is told.
+fn ended_programs(programs: &[String]) -> Line {
+    let count = wording::counted(programs.len() as u64, "program");
+    let verb = if programs.len() == 1 { "was" } else { "were" };
+    let commands: Vec<String> = programs.iter().map(|command| clean(command)).collect();
+    let words = format!("{count} in background {verb} ended: {}", commands.join(", "));
+    Line::of(Look::Warning, "! ").with(Look::Plain, words)
 }
 
 /// The end of the run; one that was left has none yet and is told as interrupted.
@@ -134,7 +167,7 @@ fn outcome(followed: &Followed<'_>, ended: &Ended) -> Option<Outcome> {
 
 /// The end of a run that delegated: what was used and done is that of everybody together.
 fn with_all(watch: &Watch, end: &RunEnd) -> RunEnd {
-    if watch.agents.all().is_empty() {
+    if watch.agents.all().is_empty() && watch.runs <= 1 {
         return end.clone();
     }
     let mut usage = watch.used.unwrap_or_else(Usage::none);
@@ -151,7 +184,7 @@ fn left(watch: &Watch) -> RunEnd {
         sum
     });
     RunEnd {
-        text: watch.so_far.text.clone(),
+        text: watch.so_far.text.as_str().to_owned(),
         turns: watch.so_far.turns,
         calls: watch.so_far.calls,
         usage,

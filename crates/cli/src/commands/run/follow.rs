@@ -2,6 +2,7 @@
 
 use rooftree_protocol::{Event, EventBody, Problem, QuestionId, Session};
 use rooftree_runtime::Handle;
+use rooftree_store::{TaskRow, TaskStatus};
 
 use super::{
     Asked, InputFormat,
@@ -13,7 +14,7 @@ use super::{
     report::Report,
     sources::{Happening, Sources},
     target::Target,
-    watch::{Step, Watch},
+    watch::{Step, Turn, Watch},
 };
 use crate::{
     exit::Exit,
@@ -59,6 +60,7 @@ pub async fn follow(
         questions: Vec::new(),
         linger: job.linger,
         stopping: None,
+        refused: None,
     };
     for remark in job.remarks.iter().chain(&remarks) {
         following.remark(remark);
@@ -67,8 +69,9 @@ pub async fn follow(
         following.complain(what, Some(ALLOWED.into()));
     }
     let ended = following.until_over().await?;
-    let Following { asking, session, watch, view, report, stopping, .. } = following;
-    finish::finish(Followed { asking, session, watch, view, report, stopping }, ended)
+    let programs = following.programs().await?;
+    let Following { asking, session, watch, view, report, stopping, refused, .. } = following;
+    finish::finish(Followed { asking, session, watch, view, report, stopping, refused, programs }, ended)
 }
 
 /// Something a program was asked.
@@ -113,6 +116,8 @@ pub(super) struct Following<'a> {
     pub(super) input_open: bool,
     /// Why the run was told to stop: the number to leave with.
     pub(super) stopping: Option<Exit>,
+    /// Why a line could not be taken, if one could not: the number to leave with if nothing else was done.
+    pub(super) refused: Option<Exit>,
 }
 
 impl Following<'_> {
@@ -165,7 +170,8 @@ impl Following<'_> {
             self.linger.is_awake();
             return Ok(false);
         }
-        let has_delegated = !self.watch.agents.all().is_empty();
+        let programs = if self.linger.waits_for_programs() { self.programs().await? } else { Vec::new() };
+        let has_delegated = !self.watch.agents.all().is_empty() || !programs.is_empty();
         let is_settled = match (self.watch.takes_any(), &self.watch.ended) {
             (true, None) if !has_delegated => return Ok(false),
             (false, _) if !has_delegated => return Ok(true),
@@ -176,7 +182,7 @@ impl Following<'_> {
             // What is left may be more than one run, and what an agent answered may still wake one.
             _ => begin::is_settled(&self.handle, &self.session.id, self.watch.seen).await?,
         };
-        match self.linger.next(&self.watch.agents, is_settled, self.stopping.is_some()) {
+        match self.linger.next(&self.watch.agents, &programs, is_settled, self.stopping.is_some()) {
             Next::Wait => Ok(false),
             Next::Over => Ok(true),
             Next::Say(words) => {
@@ -193,6 +199,20 @@ impl Following<'_> {
                 Ok(true)
             }
         }
+    }
+
+    /// The commands that still run in background, of the session and of the agents below it.
+    async fn programs(&self) -> Result<Vec<String>, Problem> {
+        let mut sessions = vec![&self.session.id];
+        sessions.extend(self.watch.agents.all().iter().map(|agent| &agent.session));
+        sessions.dedup();
+        let mut programs = Vec::new();
+        for session in sessions {
+            let tasks = self.handle.store().tasks(Some(session)).await.map_err(|error| error.problem())?;
+            let running = |task: &TaskRow| task.status == TaskStatus::Running && task.child.is_none();
+            programs.extend(tasks.into_iter().filter(running).map(|task| task.title));
+        }
+        Ok(programs)
     }
 
     async fn take(&mut self, event: &Event) -> Result<(), Problem> {
@@ -227,8 +247,11 @@ impl Following<'_> {
     fn take_own(&mut self, event: &Event) {
         let answered = self.watch.ended.as_ref().map(|(_, end)| end.text.clone());
         match (self.watch.take(event), answered) {
-            (Step::OtherBegun(title), _) => {
+            (Step::OtherBegun(Turn::Before, title), _) => {
                 self.remark(&format!("an earlier message is worked on first: {title}"));
+            }
+            (Step::OtherBegun(Turn::After, title), _) => {
+                self.remark(&format!("another message is worked on: {title}"));
             }
             // A run that a result wakes adds an answer; the one before it is an answer too.
             (Step::Woken, Some(text)) => self.report.answered(&text, self.view.has_shown_answer()),

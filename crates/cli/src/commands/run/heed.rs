@@ -62,9 +62,24 @@ impl Following<'_> {
 
     async fn post(&mut self, text: String, key: Option<String>, delivery: Delivery) -> Result<(), Problem> {
         let to = Address::Id { id: self.session.id.clone() };
-        let (_, message) = begin::post(&self.handle, to, vec![Part::text(text)], key, delivery).await?;
-        self.watch.await_message(message);
-        Ok(())
+        let is_keyed = key.is_some();
+        match begin::post(&self.handle, to, vec![Part::text(text)], key, delivery).await {
+            Ok((session, message)) if is_keyed => {
+                begin::await_keyed(&self.handle, &session, message, &mut self.watch).await
+            }
+            Ok((_, message)) => {
+                self.watch.await_message(message);
+                Ok(())
+            }
+            // The line is refused; what is under way goes on.
+            Err(problem) if is_refusal(&problem) => {
+                self.refused = Some(Exit::for_error(problem.code));
+                let why = problem.cause.map(|cause| format!(": {cause}")).unwrap_or_default();
+                self.complain(&format!("{}{why}", problem.message), problem.fix);
+                Ok(())
+            }
+            Err(problem) => Err(problem),
+        }
     }
 
     /// Answers whoever asks. An answer that does not count, because somebody else was faster or
@@ -144,6 +159,11 @@ impl Following<'_> {
             body: EventBody::Notice { level, code, message: message.to_owned(), hint },
         }
     }
+}
+
+/// Whether a message was refused for what it is, or because the inbox is full.
+fn is_refusal(problem: &Problem) -> bool {
+    matches!(problem.code, ErrorCode::InboxFull | ErrorCode::InvalidArguments)
 }
 
 /// Whether an answer was refused for what it is, and not because something is broken.

@@ -14,6 +14,8 @@ const TO_ARRIVE: Duration = Duration::from_secs(2);
 pub enum Policy {
     /// Wait for them, at most so long.
     Wait(Duration),
+    /// The same, and for commands in background too.
+    WaitForAll(Duration),
     /// Leave them to be resumed.
     Leave,
 }
@@ -64,9 +66,26 @@ impl Linger {
         }
     }
 
+    /// Whether commands in background are waited for.
+    pub fn waits_for_programs(&self) -> bool {
+        matches!(self.policy, Policy::WaitForAll(_))
+    }
+
     /// The main run has ended: what now? `is_settled` says that nothing in the session is left to do.
-    pub fn next(&mut self, agents: &Agents, is_settled: bool, is_stopping: bool) -> Next {
-        let names: Vec<&str> = agents.at_work().map(|agent| agent.agent.as_str()).collect();
+    pub fn next(
+        &mut self,
+        agents: &Agents,
+        programs: &[String],
+        is_settled: bool,
+        is_stopping: bool,
+    ) -> Next {
+        let mut names: Vec<&str> = agents.at_work().map(|agent| agent.agent.as_str()).collect();
+        let agents_at_work = names.len();
+        if !is_stopping {
+            // They end with the runtime, not by being cancelled.
+            names.extend(programs.iter().map(String::as_str));
+        }
+        let counted = || counted(agents_at_work, names.len() - agents_at_work);
         let now = Instant::now();
         match (self.stage, names.is_empty()) {
             (Stage::Stopping(since), false) if since.elapsed() < TO_STOP => Next::Wait,
@@ -77,20 +96,18 @@ impl Linger {
             }
             (_, true) if is_stopping || (is_settled && agents.are_heard_out()) => Next::Over,
             (Stage::Waiting(since), false) => match self.policy {
-                Policy::Wait(most) if since.elapsed() >= most => {
+                Policy::Wait(most) | Policy::WaitForAll(most) if since.elapsed() >= most => {
                     self.stage = Stage::Stopping(now);
                     Next::Stop(format!("{} have passed: stopping {}", spelled(most), names.join(", ")))
                 }
                 _ => Next::Wait,
             },
             (_, false) => match self.policy {
-                Policy::Leave => {
-                    Next::Leave(format!("{} left at work; they go on with", counted(names.len())))
-                }
-                Policy::Wait(most) => {
+                Policy::Leave => Next::Leave(format!("{} left at work; they go on with", counted())),
+                Policy::Wait(most) | Policy::WaitForAll(most) => {
                     self.stage = Stage::Waiting(now);
                     let (who, most) = (names.join(", "), spelled(most));
-                    Next::Say(format!("waiting for {}: {who} (at most {most})", counted(names.len())))
+                    Next::Say(format!("waiting for {}: {who} (at most {most})", counted()))
                 }
             },
             (Stage::Arriving(since), true) if since.elapsed() >= TO_ARRIVE => Next::Over,
@@ -103,8 +120,10 @@ impl Linger {
     }
 }
 
-fn counted(agents: usize) -> String {
-    format!("{} in background", wording::counted(agents as u64, "agent"))
+fn counted(agents: usize, programs: usize) -> String {
+    let counts = [(agents, "agent"), (programs, "program")].into_iter().filter(|(count, _)| *count > 0);
+    let words: Vec<String> = counts.map(|(count, what)| wording::counted(count as u64, what)).collect();
+    format!("{} in background", words.join(" and "))
 }
 
 fn spelled(most: Duration) -> String {
@@ -130,26 +149,41 @@ mod tests {
     #[test]
     fn those_at_work_are_waited_for_and_then_what_they_wake() {
         let mut linger = Linger::new(Policy::Wait(Duration::from_secs(600)));
-        let said = linger.next(&agents(false), true, false);
+        let said = linger.next(&agents(false), &[], true, false);
         assert_eq!(said, Next::Say("waiting for 1 agent in background: agent1 (at most 10m)".into()));
-        assert_eq!(linger.next(&agents(false), true, false), Next::Wait);
-        assert_eq!(linger.next(&agents(true), false, false), Next::Wait, "its answer is still in the inbox");
-        assert_eq!(linger.next(&agents(true), true, false), Next::Over);
+        assert_eq!(linger.next(&agents(false), &[], true, false), Next::Wait);
+        assert_eq!(
+            linger.next(&agents(true), &[], false, false),
+            Next::Wait,
+            "its answer is still in the inbox"
+        );
+        assert_eq!(linger.next(&agents(true), &[], true, false), Next::Over);
     }
 
     #[test]
     fn when_the_time_is_over_they_are_stopped_and_nothing_more_is_waited_for() {
         let mut linger = Linger::new(Policy::Wait(Duration::ZERO));
-        linger.next(&agents(false), true, false);
-        assert!(matches!(linger.next(&agents(false), true, false), Next::Stop(_)));
+        linger.next(&agents(false), &[], true, false);
+        assert!(matches!(linger.next(&agents(false), &[], true, false), Next::Stop(_)));
         assert!(linger.is_ending());
-        assert_eq!(linger.next(&agents(false), false, true), Next::Wait);
-        assert_eq!(linger.next(&agents(true), false, true), Next::Over);
+        assert_eq!(linger.next(&agents(false), &[], false, true), Next::Wait);
+        assert_eq!(linger.next(&agents(true), &[], false, true), Next::Over);
     }
 
     #[test]
     fn they_can_be_left_at_work() {
         let mut linger = Linger::new(Policy::Leave);
-        assert!(matches!(linger.next(&agents(false), true, false), Next::Leave(_)));
+        assert!(matches!(linger.next(&agents(false), &[], true, false), Next::Leave(_)));
+    }
+
+    #[test]
+    fn n_18_programs_are_waited_for_if_somebody_says_how_long() {
+        let programs = ["make all".to_owned()];
+        let mut linger = Linger::new(Policy::WaitForAll(Duration::from_secs(60)));
+        let said = linger.next(&Agents::default(), &programs, true, false);
+        assert_eq!(said, Next::Say("waiting for 1 program in background: make all (at most 1m)".into()));
+        assert_eq!(linger.next(&Agents::default(), &programs, true, false), Next::Wait);
+        assert_eq!(linger.next(&Agents::default(), &[], true, false), Next::Over);
+        assert!(!Linger::new(Policy::Wait(Duration::from_secs(60))).waits_for_programs());
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use rooftree_protocol::{
     Problem, RunId, RunStatus, Session, Usage,
-    event::{Denial, RunEnd},
+    event::{Denial, Report, RunEnd},
     tool_call::{FileAction, FileNote},
 };
 use serde_json::{Map, Value, json};
@@ -50,6 +50,8 @@ impl Outcome {
             "type": "result",
             "v": VERSION,
             "status": end.status,
+            "verified": end.verified,
+            "failed_checks": end.failed_checks.iter().map(check).collect::<Vec<_>>(),
             "text": end.text,
             "structured": null,
             "session": self.session.id,
@@ -97,12 +99,17 @@ fn delegated(agent: &Agent) -> Value {
         "parent": agent.parent.as_ref().map(|parent| &parent.run),
         "mode": agent.mode,
         "status": status,
+        "verified": agent.verified,
         "model": agent.model,
         "turns": agent.turns,
         "tools": agent.calls,
         "usage": agent.usage,
         "duration_ms": agent.duration_ms,
     })
+}
+
+fn check(report: &Report) -> Value {
+    json!({ "name": report.name, "said": report.said })
 }
 
 fn denied(denial: &Denial) -> Value {

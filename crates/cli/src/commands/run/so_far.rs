@@ -1,12 +1,12 @@
 //! What has been done so far, for a run that is left before its end. Pure.
 
-use rooftree_protocol::{Event, EventBody, Timestamp};
+use rooftree_protocol::{Event, EventBody, Timestamp, event::AnswerText};
 
 /// A run up to now.
 #[derive(Debug, Default)]
 pub struct SoFar {
-    /// The last thing said.
-    pub text: String,
+    /// The answer so far.
+    pub text: AnswerText,
     pub turns: u32,
     pub calls: u32,
     since: Option<Timestamp>,
@@ -26,7 +26,7 @@ impl SoFar {
         self.until = event.ts;
         match &event.body {
             EventBody::MessageCompleted(reply) => {
-                self.text.clone_from(&reply.text);
+                self.text.take(reply);
                 self.turns += 1;
             }
             EventBody::ToolCompleted(_) => self.calls += 1,

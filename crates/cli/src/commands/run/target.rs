@@ -90,7 +90,10 @@ fn no_model(agent: &str) -> Problem {
     let looked = "looked at --model, ROOFTREE_MODEL, ROOFTREE_DEFAULT_MODEL and `model` in config.toml";
     Problem::new(ErrorCode::Unauthorized, format!("no usable model for agent `{agent}`"))
         .cause(format!("none was named\n({looked})"))
-        .fix("rooftree run -m scripted/FILE.toml …   works without a key\nrooftree demo   shows it at work")
+        .fix(
+            "rooftree init   finds keys and model servers of this machine\nrooftree auth login PROVIDER   stores a key\n\
+             rooftree run -m scripted/FILE.toml …   works without a key\nrooftree demo   shows it at work",
+        )
 }
 
 async fn latest(environment: &Environment, store: &dyn Store) -> Result<Session, Problem> {

@@ -66,6 +66,9 @@ pub fn choose(
             resolved => chosen.default = Some(chosen.understood(resolved)?),
         }
     }
+    if chosen.named.is_none() && chosen.default.is_none() {
+        chosen.first_with_a_key(minds);
+    }
     for name in &settings.fallbacks {
         let choice = chosen.understood(minds.resolve(name))?;
         chosen.fallbacks.push(choice);
@@ -74,6 +77,15 @@ pub fn choose(
 }
 
 impl Chosen {
+    /// Where no model is named: the standard model of the first vendor with a key, as the library does.
+    fn first_with_a_key(&mut self, minds: &Minds) {
+        if let Ok(Resolved { choice, .. }) = minds.resolve("standard") {
+            self.remarks
+                .push(format!("no model is set, so {choice} is used; rooftree config set model {choice}"));
+            self.default = Some(choice);
+        }
+    }
+
     fn understood(&mut self, resolved: Result<Resolved, Problem>) -> Result<ModelChoice, Problem> {
         let Resolved { choice, how } = resolved?;
         self.remarks.extend(how.filter(|how| !self.remarks.contains(how)));
@@ -100,6 +112,6 @@ pub fn tell_what_is_left(tape: &Tape, environment: &Environment) {
         && player.left() > 0
     {
         let left = counted(player.left() as u64, "answer");
-        output::mention(environment, &format!("! {left} of the recording were not asked for"));
+        output::mention(environment, &format!("! left over from the recording: {left}"));
     }
 }

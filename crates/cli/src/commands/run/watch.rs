@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rooftree_protocol::{
-    Event, EventBody, MessageId, RunId, Usage,
+    Event, EventBody, MessageId, ParentCall, RunId, Usage,
     event::{Denial, RunEnd, RunMode},
 };
 
@@ -25,6 +25,8 @@ pub struct Watch {
     pub agents: Agents,
     /// What those were not allowed to do.
     pub denials: Vec<Denial>,
+    /// How many runs of ours have ended.
+    pub runs: u32,
     /// What our own runs used.
     pub used: Option<Usage>,
     /// The run that began first: everything that was delegated hangs below it.
@@ -49,6 +51,15 @@ pub struct Who {
     pub model: String,
 }
 
+/// When something that is not ours is worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Before what was sent: it was in the inbox earlier.
+    Before,
+    /// After what was sent was taken.
+    After,
+}
+
 /// What an event means to whoever waits.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
@@ -57,8 +68,8 @@ pub enum Step {
     Begun,
     /// Work began again because an agent in background answered.
     Woken,
-    /// Something sent earlier, or by somebody else, is being worked on first.
-    OtherBegun(String),
+    /// Something that is not ours is being worked on.
+    OtherBegun(Turn, String),
     Ended,
 }
 
@@ -95,25 +106,62 @@ impl Watch {
 
     /// Takes an event in.
     pub fn take(&mut self, event: &Event) -> Step {
-        self.so_far.take(event);
         self.seen = event.id.unwrap_or(self.seen);
+        let step = self.step(event);
+        // What others had asked for is not part of our account.
+        let is_ours = |run: &RunId| self.any || self.open.contains(run) || step == Step::Ended;
+        if event.run.as_ref().is_some_and(is_ours) {
+            self.count(event);
+        }
+        step
+    }
+
+    /// Takes an event in that happened before anything was heard: only the run of a message that is waited
+    /// for counts, and nobody it had delegated to is waited for.
+    pub fn take_past(&mut self, event: &Event) {
+        let is_wanted = match &event.body {
+            EventBody::RunStarted { message, .. } => self.awaited.contains(message),
+            EventBody::MessageUser { message, .. } => self.awaited.contains(&message.id),
+            EventBody::MessageCompleted(_) | EventBody::RunCompleted(_) => {
+                event.run.as_ref().is_some_and(|run| self.open.contains(run))
+            }
+            _ => false,
+        };
+        if is_wanted {
+            self.take(event);
+        }
+    }
+
+    /// Adds an event of a run of ours to the account.
+    fn count(&mut self, event: &Event) {
+        self.so_far.take(event);
+        match &event.body {
+            EventBody::RunStarted { model, .. } => self.model.clone_from(model),
+            EventBody::MessageCompleted(reply) => {
+                self.model.clone_from(&reply.model);
+                *self.by_model.entry(reply.model.clone()).or_insert_with(Usage::none) += reply.usage;
+            }
+            _ => {}
+        }
+    }
+
+    fn step(&mut self, event: &Event) -> Step {
         match (&event.body, &event.run) {
-            (EventBody::RunStarted { mode: RunMode::Woken, model, .. }, Some(run))
-                if self.is_ours_woken() =>
+            (EventBody::RunStarted { mode, parent, .. }, Some(run))
+                if self.is_woken_by_ours(*mode, parent.as_ref()) =>
             {
-                self.model.clone_from(model);
                 self.open.push(run.clone());
                 Step::Woken
             }
-            (EventBody::RunStarted { message, model, title, .. }, Some(run)) => {
-                self.model.clone_from(model);
+            (EventBody::RunStarted { message, title, .. }, Some(run)) => {
                 if self.any && !self.open.contains(run) {
                     self.open.push(run.clone());
                 }
+                let turn = if self.awaited.is_empty() { Turn::After } else { Turn::Before };
                 if self.entered(message, run) || self.any {
                     Step::Begun
                 } else {
-                    Step::OtherBegun(title.clone())
+                    Step::OtherBegun(turn, title.clone())
                 }
             }
             (EventBody::MessageUser { message, .. }, Some(run)) => {
@@ -123,11 +171,6 @@ impl Watch {
                     Step::Nothing
                 }
             }
-            (EventBody::MessageCompleted(reply), _) => {
-                self.model.clone_from(&reply.model);
-                *self.by_model.entry(reply.model.clone()).or_insert_with(Usage::none) += reply.usage;
-                Step::Nothing
-            }
             (EventBody::ToolCompleted(record), _) => {
                 self.agents.told(event, record);
                 Step::Nothing
@@ -135,15 +178,10 @@ impl Watch {
             (EventBody::RunCompleted(end), Some(run)) if self.any || self.open.contains(run) => {
                 self.open.retain(|open| open != run);
                 *self.used.get_or_insert_with(Usage::none) += end.usage;
+                self.runs += 1;
                 self.first.get_or_insert_with(|| run.clone());
                 self.ended = Some((run.clone(), end.clone()));
                 Step::Ended
-            }
-            (EventBody::RunCompleted(_), _) => {
-                // What others had asked for is not part of our account.
-                self.by_model.clear();
-                self.so_far = SoFar::default();
-                Step::Nothing
             }
             _ => Step::Nothing,
         }
@@ -180,9 +218,13 @@ impl Watch {
         Who { path: names.join(" › "), model: wording::model(&agent.model) }
     }
 
-    /// Whether a run that wakes goes on with what was asked for: an agent that was asked has answered.
-    fn is_ours_woken(&self) -> bool {
-        !self.is_stopping && !self.any && self.ended.is_some() && !self.agents.all().is_empty()
+    /// Whether a run goes on with what was asked for: an agent that was asked has answered, or has sent a
+    /// message. A run that a person, a schedule or a chat starts does not.
+    fn is_woken_by_ours(&self, mode: RunMode, parent: Option<&ParentCall>) -> bool {
+        let is_agents = !matches!(mode, RunMode::Main | RunMode::Scheduled | RunMode::Connector);
+        let agents = self.agents.all();
+        let is_known = parent.is_none_or(|parent| agents.iter().any(|agent| agent.session == parent.session));
+        is_agents && is_known && !self.is_stopping && !self.any && self.ended.is_some() && !agents.is_empty()
     }
 
     fn entered(&mut self, message: &MessageId, run: &RunId) -> bool {
@@ -227,6 +269,7 @@ mod tests {
                 depth: 0,
                 parent: None,
                 policy: None,
+                bounds: None,
             },
         )
     }
@@ -239,13 +282,45 @@ mod tests {
     fn only_the_run_of_our_own_message_ends_the_wait() {
         let mut watch = Watch::default();
         watch.await_message(MessageId::from_entropy(7));
-        assert_eq!(watch.take(&started(1, 6)), Step::OtherBegun("t".into()));
+        assert_eq!(watch.take(&started(1, 6)), Step::OtherBegun(Turn::Before, "t".into()));
         assert_eq!(watch.take(&completed(1)), Step::Nothing);
         assert!(!watch.is_over() && !watch.is_working());
         assert_eq!(watch.take(&started(2, 7)), Step::Begun);
         assert!(watch.is_working());
         assert_eq!(watch.take(&completed(2)), Step::Ended);
         assert!(watch.is_over());
+    }
+
+    #[test]
+    fn s_b4_a_message_that_was_answered_before_is_over_at_once() {
+        let mut watch = Watch::default();
+        watch.await_message(MessageId::from_entropy(7));
+        for event in [started(1, 6), completed(1), started(2, 7), completed(2)] {
+            watch.take_past(&event);
+        }
+        assert!(watch.is_over());
+        assert_eq!(watch.ended.as_ref().map(|(run, _)| run), Some(&RunId::from_entropy(2)));
+        assert_eq!(watch.runs, 1, "another message's run is not ours");
+    }
+
+    #[test]
+    fn r1_d18_a_run_that_an_agents_message_starts_is_ours_and_a_persons_is_not() {
+        use crate::terminal::agents::tests::{began, ended};
+        let mut watch = Watch::default();
+        watch.await_message(MessageId::from_entropy(7));
+        watch.take(&started(1, 7));
+        watch.take_delegated(&began(5, 1, RunMode::Foreground));
+        watch.take_delegated(&ended(5, RunStatus::Completed, "gold"));
+        watch.take(&completed(1));
+        let mut mail = started(2, 8);
+        if let EventBody::RunStarted { mode, .. } = &mut mail.body {
+            *mode = RunMode::Foreground;
+        }
+        assert_eq!(watch.take(&mail), Step::Woken);
+        assert_eq!(watch.take(&completed(2)), Step::Ended);
+        assert_eq!(watch.runs, 2);
+        assert_eq!(watch.take(&started(3, 9)), Step::OtherBegun(Turn::After, "t".into()));
+        assert_eq!(watch.take(&completed(3)), Step::Nothing);
     }
 
     #[test]

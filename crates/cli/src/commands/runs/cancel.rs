@@ -1,14 +1,15 @@
 //! Stops a run, and with it those it delegated to.
 
 use clap::Args;
-use rooftree_protocol::{Command, Problem};
+use rooftree_protocol::{Command, Problem, RunId};
 use rooftree_runtime::{Clock, SystemClock};
+use rooftree_store::{RunFilter, Store};
 
 use super::{
     find,
     record::{Record, Standing},
 };
-use crate::{environment::Environment, exit::Exit, output};
+use crate::{environment::Environment, exit::Exit, output, terminal::wording::counted};
 
 /// Options of `runs cancel`.
 #[derive(Args, Debug)]
@@ -27,7 +28,15 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let Some(record) = Record::of(store.as_ref(), &row).await? else { return Ok(Exit::DONE) };
     let Record { run, session, status, .. } = record;
     if let Standing::Ended(status) = status {
-        output::mention(environment, &format!("{run} has ended already: {status}"));
+        let told = cancel_below(store.as_ref(), run.clone()).await?;
+        let words = match told {
+            0 => format!("{run} has ended already: {status}"),
+            told => {
+                let told = counted(told, "run");
+                format!("{run} has ended already: {status}; told to stop what it left at work: {told}")
+            }
+        };
+        output::mention(environment, &words);
         return Ok(Exit::DONE);
     }
     let command = Command::Cancel { session: session.clone(), run: Some(run.clone()) };
@@ -40,4 +49,24 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         },
     );
     Ok(Exit::DONE)
+}
+
+/// Stops the runs below one that has ended: agents in background work on after the run that asked them. A run
+/// that is stopped stops those below it by itself. Says how many were told.
+async fn cancel_below(store: &dyn Store, run: RunId) -> Result<u64, Problem> {
+    let (mut above, mut told) = (vec![run], 0);
+    while let Some(run) = above.pop() {
+        let filter = RunFilter { parent: Some(run), ..RunFilter::default() };
+        for row in store.runs(filter).await.map_err(|error| error.problem())? {
+            let Some(Record { run, session, status, .. }) = Record::of(store, &row).await? else { continue };
+            if let Standing::Ended(_) = status {
+                above.push(run);
+                continue;
+            }
+            let command = Command::Cancel { session: session.clone(), run: Some(run) };
+            store.put_command(&session, command, SystemClock.now()).await.map_err(|error| error.problem())?;
+            told += 1;
+        }
+    }
+    Ok(told)
 }

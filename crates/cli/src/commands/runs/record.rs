@@ -19,6 +19,8 @@ pub struct Record {
     pub parent: Option<RunId>,
     pub mode: RunMode,
     pub status: Standing,
+    /// Whether its work was checked, and found good.
+    pub verified: Option<bool>,
     pub model: String,
     /// What it was asked, in short.
     pub title: String,
@@ -93,6 +95,7 @@ impl Record {
             parent: row.started.parent_run.clone(),
             mode: *mode,
             status,
+            verified: end.and_then(|end| end.verified),
             model: model.clone(),
             title: title.clone(),
             turns: end.map_or(0, |end| end.turns),

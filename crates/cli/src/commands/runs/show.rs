@@ -73,7 +73,7 @@ fn object(run: &Record, row: &RunRow, below: &[Record]) -> Value {
         fields.insert("files".into(), json!(end.files));
         fields.insert("steps".into(), json!(end.steps));
         fields.insert("denials".into(), json!(end.denials));
-        fields.insert("verified".into(), json!(end.verified));
+        fields.insert("failed_checks".into(), json!(end.failed_checks));
     }
     if let Value::Object(fields) = &mut object {
         fields.insert("children".into(), json!(below));
@@ -103,7 +103,14 @@ fn page(run: &Record, end: Option<&RunEnd>, below: &[Record]) -> String {
         let changed = end.files.iter().filter(|note| note.action != FileAction::Read);
         line("changed", &listed(changed.map(change)));
         line("steps", &listed(end.steps.iter().cloned()));
-        line("verified", end.verified.map_or("", |well| if well { "yes" } else { "no" }));
+        line(
+            "verified",
+            &match end.verified {
+                None => String::new(),
+                Some(true) => "yes".to_owned(),
+                Some(false) => format!("no: {}", clean(&end.refutation())),
+            },
+        );
     }
     if let Some(problem) = &run.error {
         line("error", &format!("{} {}", problem.code.number(), clean(&problem.message)));

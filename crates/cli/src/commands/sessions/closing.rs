@@ -62,7 +62,7 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
     }
     let lasted = now.since(run.started_at).as_millis();
     bodies.push(EventBody::RunCompleted(RunEnd {
-        text: run.text.clone(),
+        text: run.text.as_str().to_owned(),
         turns: run.turns,
         calls,
         usage: run.usage,

@@ -4,8 +4,12 @@
 //! way leaves nothing that anybody sees or that an agent would work on.
 
 mod rebuild;
+mod weightless;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem, Session, SessionId, Timestamp};
@@ -46,16 +50,30 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         name::refuse_taken(store.as_ref(), name).await?;
     }
     let count = rebuilt.events.len() as u64;
-    fill(store.as_ref(), &archive, &id, rebuilt).await?;
+    fill(store.as_ref(), &archive, (&id, &environment.cwd), rebuilt).await?;
     let session = reveal(store.as_ref(), &archive.session, &id, asked).await?;
     output::print(&format!("{id}\n"))?;
     let called = session.name.map(|name| format!(" as `{name}`")).unwrap_or_default();
-    output::mention(environment, &format!("imported {}{called}", counted(count, "event")));
+    let place = environment.cwd.display();
+    output::mention(
+        environment,
+        &format!("imported {}{called}; it works in {place}", counted(count, "event")),
+    );
+    if let Some(model) = &archive.session.model {
+        let words = format!("the file names the model {model}, which is not taken over; choose one with -m");
+        output::mention(environment, &words);
+    }
     Ok(Exit::DONE)
 }
 
-/// Opens the session, hides it, and stores all that belongs to it.
-async fn fill(store: &dyn Store, archive: &Archive, id: &SessionId, rebuilt: Rebuilt) -> Result<(), Problem> {
+/// Opens the session, hides it, and stores all that belongs to it. It works where it is imported, with a model of
+/// the one who imports it: a file decides neither where tools work nor where a conversation is sent.
+async fn fill(
+    store: &dyn Store,
+    archive: &Archive,
+    (id, cwd): (&SessionId, &Path),
+    rebuilt: Rebuilt,
+) -> Result<(), Problem> {
     for bytes in &archive.blobs {
         store.put_blob(bytes.clone()).await.map_err(in_words)?;
     }
@@ -64,8 +82,8 @@ async fn fill(store: &dyn Store, archive: &Archive, id: &SessionId, rebuilt: Reb
         id: id.clone(),
         agent: from.agent.clone(),
         name: None,
-        model: from.model.clone(),
-        cwd: from.cwd.clone(),
+        model: None,
+        cwd: cwd.to_owned(),
         parent: None,
         connector_key: None,
         at: from.created_at,

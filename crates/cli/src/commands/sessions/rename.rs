@@ -2,6 +2,7 @@
 
 use clap::Args;
 use rooftree_protocol::Problem;
+use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::SessionPatch;
 
 use super::{
@@ -26,7 +27,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let name = name::checked(&arguments.name)?;
     let store = to_change(environment)?;
     let session = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
-    let patch = SessionPatch { name: Some(name), ..SessionPatch::default() };
+    let at = Some(SystemClock.now());
+    let patch = SessionPatch { name: Some(name), at, ..SessionPatch::default() };
     let session = store.update(&session.id, patch).await.map_err(in_words)?;
     let said = match &session.name {
         Some(name) => format!("session {} is called `{name}` now", session.id),

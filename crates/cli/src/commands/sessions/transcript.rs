@@ -8,7 +8,7 @@ pub mod page;
 
 use rooftree_protocol::{
     CallId, Event, EventBody, ForkPoint, Message, Origin, Outcome, Part, RunStatus, Timestamp,
-    event::{NoticeLevel, ReplyRecord, RunEnd, ToolRecord},
+    event::{NoticeLevel, ReplyRecord, Report, RunEnd, ToolRecord, Verdict},
     message::text_of,
 };
 use serde::Serialize;
@@ -76,6 +76,7 @@ pub fn entry(event: &Event) -> Option<Entry> {
         EventBody::MessageUser { message, .. } => message_of(message),
         EventBody::MessageCompleted(reply) => reply_of(reply)?,
         EventBody::ToolCompleted(record) => Said::Call(call_of(record)),
+        EventBody::RunVerified(verdict) if !verdict.passed => check_of(verdict),
         EventBody::RunCompleted(end) => end_of(end),
         EventBody::Notice { level, message, .. } => Said::Notice { level: *level, text: message.clone() },
         EventBody::SessionCleared { .. } => Said::Cleared,
@@ -89,6 +90,9 @@ fn message_of(message: &Message) -> Said {
     let from = match &message.origin {
         Origin::User => "you".to_owned(),
         Origin::Agent { agent, .. } => format!("agent {agent}"),
+        Origin::Task { agent, status, verified: Some(false), .. } => {
+            format!("task of {agent}, {status}, not verified")
+        }
         Origin::Task { agent, status, .. } => format!("task of {agent}, {status}"),
         Origin::Schedule { schedule } => format!("schedule {schedule}"),
         Origin::Connector { connector, user, .. } => format!("{user} by {connector}"),
@@ -126,13 +130,22 @@ fn call_of(record: &ToolRecord) -> Call {
     }
 }
 
+/// Work that its verifiers found bad.
+fn check_of(verdict: &Verdict) -> Said {
+    let failed = verdict.reports.iter().filter(|report| !report.passed).map(Report::in_a_line);
+    let text = format!("not verified: {}", failed.collect::<Vec<_>>().join("; "));
+    Said::Notice { level: NoticeLevel::Warning, text }
+}
+
 fn end_of(end: &RunEnd) -> Said {
+    let verdict = end.is_refuted().then(|| "not verified".to_owned());
     let summary = [
         counted(end.turns.into(), "turn"),
         counted(end.calls.into(), "tool call"),
         duration(end.duration_ms),
         tokens(end.usage.total()),
     ];
+    let summary: Vec<String> = verdict.into_iter().chain(summary).collect();
     let problem = end.error.as_ref().map(|problem| problem.message.clone());
     Said::RunEnd { status: end.status, summary: summary.join(" · "), problem }
 }
@@ -172,6 +185,7 @@ pub fn status_word(status: RunStatus) -> &'static str {
         RunStatus::MaxTurns => "stopped: no turns left",
         RunStatus::Budget => "stopped: no money left",
         RunStatus::TimedOut => "stopped: no time left",
+        RunStatus::Truncated => "stopped: the answer was cut off at the model's output limit",
         RunStatus::Interrupted => "interrupted",
     }
 }

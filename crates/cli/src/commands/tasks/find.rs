@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rooftree_process::{Identity, is_alive};
 use rooftree_protocol::{ErrorCode, Problem, RunId, SessionId};
-use rooftree_store::{Owner, Store, TaskRow};
+use rooftree_runtime::{Clock, SystemClock, settle_left_programs};
+use rooftree_store::{Owner, Store, TaskRow, TaskStatus};
 
 use crate::{commands::sessions::to_read, environment::Environment};
 
@@ -14,6 +15,17 @@ pub fn store(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
         Problem::new(ErrorCode::TaskNotFound, "there are no tasks yet")
             .fix("agents start them; rooftree demo shows how")
     })
+}
+
+/// Ends the rows of background programs whose process was killed. Where the database cannot be written, they stay as
+/// they are.
+pub async fn settle_left(environment: &Environment, tasks: &[TaskRow]) -> Result<bool, Problem> {
+    if !tasks.iter().any(|task| task.status == TaskStatus::Running && task.kind == "process") {
+        return Ok(false);
+    }
+    let Ok(store) = environment.store() else { return Ok(false) };
+    let settled = settle_left_programs(store.as_ref(), None, SystemClock.now()).await;
+    Ok(settled.map_err(|error| error.problem())? > 0)
 }
 
 /// The one task that is meant.

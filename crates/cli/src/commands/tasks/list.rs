@@ -7,7 +7,7 @@ use rooftree_store::{Store, TaskRow, TaskStatus};
 use serde::Serialize;
 
 use super::{
-    find::is_left,
+    find::{is_left, settle_left},
     output::{Written, written},
 };
 use crate::{
@@ -60,7 +60,11 @@ impl Listed for Row {
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let rows = match to_read(environment)? {
-        Some(store) => rows(store.as_ref(), &arguments).await?,
+        Some(store) => {
+            let tasks = store.tasks(None).await.map_err(|error| error.problem())?;
+            settle_left(environment, &tasks).await?;
+            rows(store.as_ref(), &arguments).await?
+        }
         None => Vec::new(),
     };
     listing::print(&rows, arguments.output.format, listing::look(environment), table)?;

@@ -20,9 +20,13 @@ pub struct Arguments {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     find::store(environment)?;
     let store = environment.store()?;
-    let task = find::task(store.as_ref(), &arguments.task).await?;
+    let mut task = find::task(store.as_ref(), &arguments.task).await?;
+    if find::settle_left(environment, std::slice::from_ref(&task)).await? {
+        task = find::task(store.as_ref(), &task.id).await?;
+    }
     if task.status != TaskStatus::Running {
-        output::mention(environment, &format!("{} has ended already", task.id));
+        let detail = if task.detail.is_empty() { String::new() } else { format!(" ({})", task.detail) };
+        output::mention(environment, &format!("{} has ended already{detail}", task.id));
         return Ok(Exit::DONE);
     }
     let (session, command) = match find::agent(&task) {

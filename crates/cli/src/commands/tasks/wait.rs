@@ -39,7 +39,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     loop {
         let mut ended = Vec::new();
         for id in &ids {
-            let task = find::task(store.as_ref(), id).await?;
+            let mut task = find::task(store.as_ref(), id).await?;
+            if find::settle_left(environment, std::slice::from_ref(&task)).await? {
+                task = find::task(store.as_ref(), id).await?;
+            }
             if task.status != TaskStatus::Running {
                 ended.push(task);
             }

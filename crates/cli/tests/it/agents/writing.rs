@@ -89,3 +89,56 @@ fn agents_of_other_programs_become_files_of_our_own() {
     assert_eq!(shown("scan")["tools"]["allow"].as_array().unwrap().len(), 5, "emdash's only look");
     assert_eq!(shown("daycare")["prompt"], "You care.");
 }
+
+#[test]
+fn n_10_what_our_own_commands_write_into_a_trusted_folder_is_trusted_and_nothing_else() {
+    let shop = Shop::new().with("shop/.rooftree/agents/reviewer.md", REVIEWER);
+    shop.rooftree(&["trust"]).well();
+    shop.rooftree(&["agents", "new", "helper"]).well();
+    shop.rooftree(&["mcp", "add", "files", "--project", "--", "true"]).well();
+    for name in ["helper", "reviewer"] {
+        shop.rooftree(&["agents", "show", name]).well();
+    }
+    // What somebody else changed meanwhile is not trusted along with it.
+    let shop = shop.with("shop/.rooftree/agents/planted.md", REVIEWER);
+    shop.rooftree(&["agents", "new", "another"]).well();
+    let err = shop.rooftree(&["agents", "show", "planted"]).ended(8);
+    assert!(err.contains("not trusted") && err.contains("rooftree trust"), "{err}");
+    shop.rooftree(&["agents", "show", "another"]).ended(8);
+}
+
+#[test]
+fn n_10_a_new_agent_in_a_folder_that_brings_nothing_else_can_be_used_at_once() {
+    let shop = Shop::new();
+    shop.rooftree(&["agents", "new", "helper"]).well();
+    shop.rooftree(&["agents", "show", "helper"]).well();
+}
+
+#[test]
+fn r2_d25_an_agent_of_a_folder_that_is_not_trusted_is_named_as_such() {
+    let shop = Shop::new().with("shop/.rooftree/agents/reviewer.md", REVIEWER);
+    let err = shop.rooftree(&["run", "-a", "reviewer", "hi"]).ended(8);
+    assert!(err.contains(".rooftree/agents/reviewer.md") && err.contains("rooftree trust"), "{err}");
+}
+
+#[test]
+fn n_11_an_imported_claude_agent_is_valid_and_has_no_tool_that_does_not_exist() {
+    let claude = "---\nname: debugger\ndescription: Debugs\ntools: Read, NotebookRead, Grep\nmcpServers: [github]\n---\nYou debug.";
+    let shop = Shop::new().with("theirs/.claude/agents/debugger.md", claude);
+    shop.rooftree(&["agents", "import", "claude", "../theirs", "--user"]).well();
+    shop.rooftree(&["agents", "validate"]).well();
+    let shown = shop.rooftree(&["agents", "show", "debugger", "-o", "json"]).json();
+    assert_eq!(shown["tools"]["allow"], serde_json::json!(["Read", "Grep"]));
+    let err = shop.rooftree(&["agents", "import", "claude", "../shop", "--user"]).ended(3);
+    assert!(err.contains("looked for"), "{err}");
+}
+
+#[test]
+fn n_12_agents_of_opencode_json_keep_what_is_denied_to_them() {
+    let text = r#"{"$schema":"x","permission":{"bash":"ask"},"mcp":{},"agent":{
+        "docs":{"description":"Writes docs","prompt":"You write.","permission":{"edit":"deny"}}}}"#;
+    let shop = Shop::new().with("theirs/opencode.json", text);
+    shop.rooftree(&["agents", "import", "opencode", "../theirs/opencode.json", "--user"]).well();
+    let denied = shop.rooftree(&["agents", "show", "docs", "-o", "json"]).json()["tools"]["deny"].to_string();
+    assert!(denied.contains("Edit") && denied.contains("Write"), "{denied}");
+}

@@ -57,6 +57,19 @@ fn asked(desk: &Desk) -> Vec<Value> {
 }
 
 #[test]
+fn s_b2_a_token_given_as_an_argument_is_not_among_the_arguments_of_the_process() {
+    for more in [&["--token", "sesame"][..], &["--token=sesame"]] {
+        let desk = desk();
+        let (server, _) = started(serving(&desk, more));
+        let arguments = std::fs::read(format!("/proc/{}/cmdline", server.id())).unwrap();
+        let arguments = String::from_utf8_lossy(&arguments).into_owned();
+        assert!(arguments.contains("serve") && !arguments.contains("sesame"), "{arguments}");
+        terminate(&server);
+        assert_eq!(finished(server).code, 0);
+    }
+}
+
+#[test]
 fn a_permission_an_http_client_waits_for_is_given_from_another_terminal() {
     let desk = desk();
     let (server, address) = started(serving(&desk, &["--token", "sesame"]));

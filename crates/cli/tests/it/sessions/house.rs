@@ -224,6 +224,7 @@ impl<'a> Writer<'a> {
             depth: 0,
             parent: None,
             policy: None,
+            bounds: None,
         };
         let bodies = vec![started, EventBody::MessageUser { message, lane, position }];
         self.append(

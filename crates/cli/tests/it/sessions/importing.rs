@@ -28,12 +28,14 @@ fn exported() -> House {
     house
 }
 
-/// Lines without what must differ: the session's own id and name.
+/// Lines without what must differ: the session's own id and name, where it works and its model.
 fn without_ids(mut lines: Vec<Value>) -> Vec<Value> {
     for line in &mut lines {
         if line["type"] == "session" {
             line["session"]["id"].take();
             line["session"]["name"].take();
+            line["session"]["cwd"].take();
+            line["session"]["model"].take();
         }
         if let Some(session) =
             line.as_object_mut().and_then(|line| line.get_mut("session")).filter(|id| id.is_string())

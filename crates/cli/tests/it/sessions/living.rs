@@ -68,7 +68,7 @@ fn an_imported_session_goes_on_where_the_exported_one_stopped() {
     furnish(&other);
     other.rooftree(&["sessions", "import", "talk.jsonl"]).well();
     other.is_sound();
-    // The directory it worked in is another machine's; the session keeps naming it.
+    // The directory it worked in is another machine's; here it works where it was imported.
     goes_on(&other, "talk", "still there?");
 }
 

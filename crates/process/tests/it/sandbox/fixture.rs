@@ -28,7 +28,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::shell::PLENTY;
 
-const CALLS: [(&str, libc::c_long); 13] = [
+const CALLS: [(&str, libc::c_long); 16] = [
+    ("prlimit64", libc::SYS_prlimit64),
+    ("getxattr", libc::SYS_getxattr),
+    ("setxattr", libc::SYS_setxattr),
     ("ptrace", libc::SYS_ptrace),
     ("process_vm_readv", libc::SYS_process_vm_readv),
     ("pidfd_open", libc::SYS_pidfd_open),
@@ -52,6 +55,8 @@ pub struct Fixture {
     _server: (TcpListener, UnixListener, UnixListener),
     port: u16,
     token: String,
+    /// The number of a segment of System V shared memory.
+    shared: String,
 }
 
 /// Whether a place is another one inside a sandbox.
@@ -105,7 +110,12 @@ impl Fixture {
         let at_home = UnixListener::bind(root.path().join("house/socket")).unwrap();
         let victim = Command::new("sleep").arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         let victim = victim.unwrap();
-        Self { root, victim, strewn, _server: (listener, nowhere, at_home), port, token }
+        let shared = perl("$id = shmget(0, 16, 0600); shmwrite($id, 'secret', 0, 6); print $id");
+        fs::write(root.path().join("work/.git/objects/info/alternates"), "").unwrap();
+        // Not on every file system.
+        let file = root.path().join("out/file");
+        perl(&format!("syscall({}, '{}', 'user.rooftree', 'x', 1, 0)", libc::SYS_setxattr, file.display()));
+        Self { root, victim, strewn, _server: (listener, nowhere, at_home), port, token, shared }
     }
 
     /// For whoever is killed before it can clean up.
@@ -152,7 +162,8 @@ impl Fixture {
             .with("VICTIM", &self.victim.id().to_string())
             .with("OWNER", &std::process::id().to_string())
             .with("PORT", &self.port.to_string())
-            .with("TOKEN", &self.token);
+            .with("TOKEN", &self.token)
+            .with("SHARED", &self.shared);
         if sandbox.is_none() {
             // Stands for one that is inherited, which a test cannot arrange.
             environment = environment.with("UNLISTED", "x");
@@ -178,7 +189,14 @@ impl Drop for Fixture {
         let _ = self.victim.kill();
         let _ = self.victim.wait();
         self.strewn.iter().for_each(|path| drop(fs::remove_file(path)));
+        perl(&format!("shmctl({}, 0, 0)", self.shared));
     }
+}
+
+/// Runs a line of perl, which has calls that Rust has not; gives what it wrote.
+fn perl(line: &str) -> String {
+    let output = Command::new("perl").args(["-e", line]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// One port that takes connections and gives datagrams back.

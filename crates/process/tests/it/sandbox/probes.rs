@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rooftree_process::sandbox::Backend;
+use rooftree_process::sandbox::{Backend, Network};
 use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::{
@@ -86,6 +86,56 @@ async fn no_attack_succeeds_inside_and_everything_benign_does() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn s_b2_landlock_keeps_a_command_from_other_processes_and_what_they_share() {
+    if !backends().await.contains(&Backend::Landlock) {
+        return;
+    }
+    let wanted = |probe: &Probe| if probe.is("others") { vec![Some(Backend::Landlock)] } else { Vec::new() };
+    let runs = run(wanted).await;
+    assert!(runs.len() >= 14, "{}", runs.len());
+    let reached: Vec<&str> = runs.iter().filter(|run| run.2).map(|run| run.0.name).collect();
+    assert_eq!(reached, Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn s_b11_with_the_network_on_no_abstract_socket_of_the_machine_is_reached() {
+    let abstract_socket = "perl -MSocket -e 'socket(S, 1, 1, 0) && connect(S, pack(\"S a*\", 1, \"\\0$ENV{TOKEN}\")) or exit 1' && echo REACHED";
+    let own = "perl -MSocket -e 'socket(S, 1, 1, 0) && bind(S, sockaddr_un(\"own\")) && listen(S, 1) && socket(C, 1, 1, 0) && connect(C, sockaddr_un(\"own\")) or exit 1' && echo REACHED";
+    let server = "exec 3<>\"/dev/tcp/127.0.0.1/$PORT\" && echo REACHED";
+    assert!(Fixture::new().run(abstract_socket, None).await.output.text().contains("REACHED"), "the control");
+    for backend in backends().await {
+        let fixture = Fixture::new();
+        let mut sandbox = fixture.sandbox(backend);
+        sandbox.network = Network::On;
+        let said = fixture.run(abstract_socket, Some(sandbox.clone())).await.output.text();
+        assert!(!said.contains("REACHED"), "{backend}: {said}");
+        let said = fixture.run(server, Some(sandbox.clone())).await.output.text();
+        assert!(said.contains("REACHED"), "{backend}: the network is on: {said}");
+        let said = fixture.run(own, Some(sandbox)).await.output.text();
+        assert_eq!(said.contains("REACHED"), backend == Backend::Bubblewrap, "{backend}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn s_m1_where_objects_are_looked_for_cannot_be_changed_and_does_not_stay_changed() {
+    let script = "echo \"$OUT\" >.git/objects/info/alternates && echo REACHED";
+    for backend in backends().await {
+        for had in [true, false] {
+            let fixture = Fixture::new();
+            let file = fixture.path("work/.git/objects/info/alternates");
+            if !had {
+                std::fs::remove_file(&file).unwrap();
+            }
+            let said = fixture.run(script, Some(fixture.sandbox(backend))).await.output.text();
+            let is_writable = backend == Backend::Landlock || !had;
+            assert_eq!(said.contains("REACHED"), is_writable, "{backend}: {said}");
+            let left = std::fs::read_to_string(&file).ok();
+            assert_eq!(left, had.then(String::new), "{backend}");
+        }
+    }
 }
 
 #[tokio::test]

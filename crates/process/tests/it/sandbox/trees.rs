@@ -107,6 +107,69 @@ async fn when_the_owner_is_killed_nothing_is_left() {
 }
 
 #[tokio::test]
+async fn s_b10_without_a_sandbox_nothing_is_left_when_the_owner_is_killed() {
+    const UNCONFINED: &str = "ROOFTREE_TEST_UNCONFINED_OWNER";
+    if let Some(place) = env::var_os(UNCONFINED) {
+        let fixture = Fixture::new().without_victim();
+        fs::write(Path::new(&place).join("work"), fixture.path("work").to_str().unwrap()).unwrap();
+        backends().await;
+        let at: usize = env::var("ROOFTREE_TEST_ERRAND").unwrap().parse().unwrap();
+        let process = spawn(fixture.spawn(FAMILIES[at].1, None)).await.unwrap();
+        process.finish(PLENTY, &CancellationToken::new(), |_| {}).await;
+        return;
+    }
+    for (at, (who, _)) in FAMILIES.iter().enumerate() {
+        let place = tempfile::tempdir().unwrap();
+        let mut owner = Command::new(env::current_exe().unwrap());
+        owner.args([
+            "--exact",
+            "sandbox::trees::s_b10_without_a_sandbox_nothing_is_left_when_the_owner_is_killed",
+        ]);
+        owner.env(UNCONFINED, place.path()).env("ROOFTREE_TEST_ERRAND", at.to_string());
+        let mut owner = owner.spawn().unwrap();
+        until(|| work_of(place.path()).is_some_and(|work| work.join("ready").exists())).await;
+        let work = work_of(place.path()).unwrap();
+        println!("{who}");
+        until(|| is_held(&work.join("held"))).await;
+        owner.kill().unwrap();
+        owner.wait().unwrap();
+        until(|| !is_held(&work.join("held"))).await;
+        fs::remove_dir_all(work.parent().unwrap()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn s_b10_without_a_sandbox_nothing_is_left_after_a_normal_end() {
+    backends().await;
+    for script in [
+        "(env -i setsid sleep 1000 >held 2>&1 &); echo done",
+        "(setsid sleep 1000 >held 2>&1 &); echo done",
+        "(env -i setsid bash -c '(setsid sleep 1000 &) ; exit' >held 2>&1 &); sleep 0.2; echo done",
+    ] {
+        let fixture = Fixture::new();
+        let finished = fixture.run(script, None).await;
+        assert_eq!((finished.ending, finished.output.text().as_str()), (Ending::Exited(0), "done\n"));
+        until(|| !is_held(&fixture.path("work/held"))).await;
+    }
+}
+
+#[tokio::test]
+async fn a_guarded_program_is_started_and_ends_like_any_other() {
+    backends().await;
+    let fixture = Fixture::new();
+    for (script, ending) in
+        [("exit 7", Ending::Exited(7)), ("kill -9 $$", Ending::Signalled(9)), ("true", Ending::Exited(0))]
+    {
+        assert_eq!(fixture.run(script, None).await.ending, ending, "{script}");
+    }
+    let script = "grep SigBlk /proc/self/status; yes | head -n 1; echo ${PIPESTATUS[0]}";
+    assert_eq!(fixture.run(script, None).await.output.text(), "SigBlk:\t0000000000000000\ny\n141\n");
+    let mut missing = fixture.spawn("true", None);
+    missing.program = "no-such-program".into();
+    assert!(matches!(spawn(missing).await, Err(rooftree_process::Error::Start { .. })));
+}
+
+#[tokio::test]
 async fn git_is_not_told_to_take_its_settings_from_elsewhere() {
     for backend in backends().await {
         let fixture = Fixture::new();

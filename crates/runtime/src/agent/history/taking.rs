@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Answer, CallId, EventBody, Lane, Message, Origin, Part, RunId, Timestamp, ToolCall, ToolKind, ToolResult,
-    Usage,
+    Answer, CallId, EventBody, Lane, Message, Origin, Outcome, Part, RunId, SessionId, Timestamp, ToolCall,
+    ToolResult, Usage,
     event::{HookNote, PolicyNote, ReplyRecord, TaskNote, ToolRecord, Verdict},
 };
 use rooftree_providers::ModelMessage;
+use rooftree_tools::returns_outside_text;
 
 use super::{History, INTERRUPTED, OpenCall, go_on, images_in, results_of};
 use crate::agent::{run_view::Asked, window, wording};
@@ -78,6 +79,7 @@ impl History {
         if let Some(run) = &mut self.run {
             run.verifications = verdict.attempt;
             run.verified = Some(verdict.passed);
+            run.failed_checks = verdict.reports.iter().filter(|report| !report.passed).cloned().collect();
             run.usage += verdict.usage;
         }
         for task in verdict.reports.iter().filter_map(|report| report.task.as_ref()) {
@@ -96,7 +98,7 @@ impl History {
         let EventBody::ToolStarted { call, repeat, kind, tool, title, input, inside, .. } = body else {
             return;
         };
-        if *kind == ToolKind::Fetch && self.outside.is_none() {
+        if self.outside.is_none() && returns_outside_text(*kind, tool, input) {
             self.outside = Some(format!("{tool} {title}"));
         }
         if inside.is_some() {
@@ -130,7 +132,12 @@ impl History {
             content: wording::result_parts(record, open.kind, &self.mark),
         };
         open.result = Some(result);
+        let is_made = open.intent.is_some() || record.outcome != Outcome::Cancelled;
         self.note_result(record);
+        if let (false, Some(run)) = (is_made, &mut self.run) {
+            // The run ended before the call began: it has a result and is no call that was made.
+            run.calls = run.calls.saturating_sub(1);
+        }
         if self.open.iter().all(|open| open.result.is_some()) {
             self.close_open(INTERRUPTED);
         }
@@ -219,10 +226,18 @@ impl History {
         }
     }
 
+    /// What is asked next was told to this session too.
+    pub(super) fn set_told(&mut self, told: Option<SessionId>) {
+        if let Some(run) = &mut self.run {
+            run.told = told;
+        }
+    }
+
     pub(super) fn note_asked(&mut self, id: &str, call: &CallId, digest: &str, until: Timestamp) {
         if let Some(run) = &mut self.run {
             let (id, call, digest) = (id.to_owned(), call.clone(), digest.to_owned());
-            run.asked.push(Asked { id, call, digest, until, settled: false, answer: None });
+            let told = run.told.take();
+            run.asked.push(Asked { id, call, digest, until, told, settled: false, answer: None });
         }
     }
 

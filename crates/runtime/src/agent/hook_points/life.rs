@@ -1,6 +1,6 @@
 //! Hooks about the life of a session and its runs: beginning, prompts, ending.
 
-use rooftree_protocol::{ErrorCode, Level, Problem, message::text_of};
+use rooftree_protocol::{ErrorCode, EventBody, Level, Problem, event::HookNote, message::text_of};
 use rooftree_providers::ModelMessage;
 use serde_json::json;
 
@@ -107,18 +107,31 @@ pub(super) async fn start_session(agent: &mut Agent, source: &str) -> Result<(),
 
 /// A delegated run begins; told once, also if it is cut off later.
 async fn greet_child(agent: &mut Agent) -> Result<(), Error> {
-    let run = agent.run_id();
-    if agent.hooked.greeted == run || !wants(agent, Point::SubagentStart) {
-        return Ok(());
-    }
-    agent.hooked.greeted = run;
-    if agent.history.run().is_some_and(|run| run.has_heard(Point::SubagentStart.name(), None)) {
+    let is_wanted = wants(agent, Point::SubagentStart) || wants(agent, Point::SubagentStop);
+    if !is_wanted || is_greeted(agent) {
         return Ok(());
     }
     let title = agent.history.run().map(|run| run.title.clone());
     let about = occasion(agent, Point::SubagentStart, json!({ "description": title }));
     let name = agent.session.agent.clone();
-    said(agent, about.named([name])).await
+    let answer = fire(agent, about.named([name])).await?;
+    if agent.ending != Some(End::Paused) {
+        // Kept also where nothing was said, so that a run that a crash interrupts does not begin twice.
+        let text = answer.map(|answer| answer.context.join("\n\n")).unwrap_or_default();
+        note_told(agent, Point::SubagentStart, text);
+    }
+    Ok(())
+}
+
+/// Whether hooks were told that the delegated run begins.
+fn is_greeted(agent: &Agent) -> bool {
+    agent.history.run().is_some_and(|run| run.has_heard(Point::SubagentStart.name(), None))
+}
+
+/// Keeps that hooks were told of the beginning or the end of a delegated run.
+fn note_told(agent: &mut Agent, point: Point, text: String) {
+    let note = HookNote { point: point.name().into(), about: None, blocks: false, text };
+    agent.note(EventBody::HookSaid(note));
 }
 
 /// Asks, and keeps what the model should read.
@@ -165,44 +178,98 @@ fn refused(why: &str) -> End {
 /// Whether a run that is done may end. If not, the model reads why and goes on.
 pub(in crate::agent) async fn may_end(agent: &mut Agent, end: End) -> Result<Option<End>, Error> {
     let point = if agent.is_asked() { Point::SubagentStop } else { Point::Stop };
-    if end != End::Completed || !is_any(agent) || !wants(agent, point) {
+    if !matches!(end, End::Completed | End::Truncated) || !is_any(agent) || !wants(agent, point) {
+        return Ok(Some(end));
+    }
+    if agent.history.run().is_some_and(|run| run.is_end_told) {
+        // Interrupted between the hooks' yes and the end of the run.
         return Ok(Some(end));
     }
     let (text, before) =
-        agent.history.run().map_or((String::new(), 0), |run| (run.text.clone(), run.put_off));
-    let details = json!({"stop_hook_active": before > 0, "last_assistant_message": text});
+        agent.history.run().map_or((String::new(), 0), |run| (run.text.as_str().to_owned(), run.put_off));
+    let status = end.status().map(|status| status.to_string());
+    let details = json!({"stop_hook_active": before > 0, "last_assistant_message": text,
+        "status": status, "verified": agent.history.run().and_then(|run| run.verified)});
     let mut about = occasion(agent, point, details);
     if point == Point::SubagentStop {
         about.names = vec![agent.session.agent.clone()];
     }
-    let Some(mut answer) = fire(agent, about).await? else { return Ok(agent.ending.take()) };
+    let Some(mut answer) = fire(agent, about).await? else {
+        if agent.ending != Some(End::Paused) {
+            end_told(agent, point);
+        }
+        return Ok(agent.ending.take());
+    };
     if answer.stops.is_some() {
         // It ends anyway, and as well as it would have.
         agent.ending = None;
+        end_told(agent, point);
         return Ok(Some(end));
     }
     if answer.refusal().is_some() && before >= PUT_OFF {
         let words = format!("a {point} hook has kept the run from ending {PUT_OFF} times; now it ends");
         super::heed(agent, &Answer { notices: vec![words], ..Answer::default() });
+        end_told(agent, point);
         return Ok(Some(end));
     }
     if answer.refusal().is_none() {
         // What nobody is going to read is not kept.
         answer.context.clear();
+        end_told(agent, point);
     }
     keep(agent, point, None, &answer);
     Ok(answer.refusal().is_none().then_some(end))
 }
 
-/// A run ends because of a failure.
-pub(in crate::agent) fn failed(agent: &Agent, end: &End) {
-    let End::Failed(problem) = end else { return };
+/// Keeps that hooks have let a delegated run end, so that they are told once.
+fn end_told(agent: &mut Agent, point: Point) {
+    if point == Point::SubagentStop {
+        note_told(agent, point, String::new());
+    }
+}
+
+/// A run ends and was not asked about: it failed, reached a limit, or was stopped. For each delegated run
+/// whose beginning hooks were told of, they are told of its end, once; nothing they say changes it.
+pub(in crate::agent) fn ended(agent: &mut Agent, end: &End) {
+    failed(agent, end);
+    let is_told = agent.history.run().is_none_or(|run| run.is_end_told);
+    if !agent.is_asked() || is_told || !is_greeted(agent) || !wants(agent, Point::SubagentStop) {
+        return;
+    }
+    let status = end.status().map(|status| status.to_string());
+    let run = agent.history.run();
+    let details = json!({
+        "stop_hook_active": false,
+        "last_assistant_message": run.map(|run| run.text.as_str().to_owned()),
+        "status": status,
+        "verified": run.and_then(|run| run.verified),
+    });
+    let name = agent.session.agent.clone();
+    tell(agent, occasion(agent, Point::SubagentStop, details).named([name]));
+    note_told(agent, Point::SubagentStop, String::new());
+}
+
+/// Why a run ends without an answer, for StopFailure; none if it has one or a person stopped it.
+fn failure_of(end: &End) -> Option<Problem> {
+    let limit = |words: &str| Some(Problem::new(ErrorCode::LimitReached, words));
+    match end {
+        End::Failed(problem) => Some(problem.clone()),
+        End::MaxTurns => limit("the run used up its turns"),
+        End::Budget => limit("the run used up its money"),
+        End::TimedOut => limit("the run used up its time"),
+        End::Completed | End::Truncated | End::Cancelled | End::Paused => None,
+    }
+}
+
+/// A run ends because of a failure or a limit.
+fn failed(agent: &Agent, end: &End) {
+    let Some(problem) = failure_of(end) else { return };
     if !wants(agent, Point::StopFailure) {
         return;
     }
     let code = json!(problem.code);
     let name = code.as_str().unwrap_or_default().to_owned();
-    let text = agent.history.run().map(|run| run.text.clone());
+    let text = agent.history.run().map(|run| run.text.as_str().to_owned());
     let details = json!({"error": code, "error_details": problem.message, "last_assistant_message": text});
     tell(agent, occasion(agent, Point::StopFailure, details).named([name]));
 }

@@ -6,7 +6,7 @@
 use std::{fmt::Write, path::Path, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, ToolSpec, UseAs};
-use rooftree_tools::toolset::is_named;
+use rooftree_tools::{DeniedPaths, toolset::is_named};
 
 use crate::{
     Definitions, Mark,
@@ -46,6 +46,8 @@ pub struct Sections<'a> {
     pub cwd: &'a Path,
     /// What messages of the runtime are marked with.
     pub mark: &'a Mark,
+    /// What it must not read, so that it is no part of its instructions either.
+    pub denied: DeniedPaths,
 }
 
 impl Sections<'_> {
@@ -165,7 +167,8 @@ impl Sections<'_> {
     }
 
     fn instructions(&self) -> Option<String> {
-        let text = self.surroundings.instructions.text.trim();
+        let instructions = self.surroundings.instructions.without(&self.denied);
+        let text = instructions.text.trim();
         let opening = "## Instructions\n\nFrom the files of this project and its user, the most special last. \
             What the user says in the conversation goes before them.";
         (!text.is_empty()).then(|| format!("{opening}\n\n{text}"))

@@ -14,7 +14,8 @@ use crate::{
 pub(super) async fn call(agent: &mut Agent, checker: Checker) -> Result<Checked, Error> {
     let mut work = Work::new(&agent.session);
     if let Some(run) = agent.history.run() {
-        (work.run, work.asked, work.answer) = (Some(run.id.clone()), run.title.clone(), run.text.clone());
+        (work.run, work.asked, work.answer) =
+            (Some(run.id.clone()), run.title.clone(), run.text.as_str().to_owned());
         work.files = run.files.iter().map(|file| file.path.clone()).collect();
     }
     // Calling it may panic as well as waiting for it.

@@ -17,7 +17,8 @@ pub(super) fn of(agent: &Agent) -> String {
     let Some(run) = agent.history.run() else { return String::new() };
     let steps: Vec<&str> = run.steps.iter().map(String::as_str).collect();
     let files: Vec<String> = run.files.iter().map(changed).collect();
-    let texts = [asked(run), run.text.clone(), files.join("\n"), run.diff.clone(), steps.join("\n")];
+    let texts =
+        [asked(run), run.text.as_str().to_owned(), files.join("\n"), run.diff.clone(), steps.join("\n")];
     let parts = PARTS.iter().zip(texts).map(|(name, text)| format!("<{name}>{}</{name}>", inside(&text)));
     parts.collect::<Vec<_>>().join("\n")
 }

@@ -6,7 +6,14 @@ use rooftree_protocol::{McpServer, SandboxMode};
 use rooftree_tools::HAS_MCP;
 
 use super::Filling;
-use crate::definitions::tree::{Entry, Node, Value};
+use crate::definitions::{
+    names::nearest,
+    tree::{Entry, Node, Value},
+};
+
+/// The keys of a server.
+const SERVER_KEYS: [&str; 10] =
+    ["command", "url", "args", "env", "headers", "cwd", "trust_hints", "enabled", "sandbox", "network"];
 
 impl Filling<'_> {
     /// A map of servers, or a list of names and of maps with one server each.
@@ -58,7 +65,15 @@ impl Filling<'_> {
                 }
                 // What kind it is can be seen from whether it has a command or a URL.
                 "type" | "name" => {}
-                _ => self.not_yet(field),
+                key => match nearest(key, SERVER_KEYS) {
+                    // A misspelt `sandbox` or `network` would otherwise confine less than was meant.
+                    Some(meant) => {
+                        let what = self.placed(format!("unknown key `{key}` of a server"));
+                        let help = format!("did you mean `{meant}`?");
+                        self.complaints.error("E0318", Some(field.at), what, &help);
+                    }
+                    None => self.not_yet(field),
+                },
             }
         }
         if server.command.is_none() && server.url.is_none() {

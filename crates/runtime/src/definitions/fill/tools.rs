@@ -15,13 +15,20 @@ impl Filling<'_> {
             return self.switches(entries);
         }
         let Some(nodes) = self.word_nodes(entry) else { return };
-        let named: Vec<String> = nodes.iter().filter_map(|node| self.tool(node, field)).collect();
+        let named: Vec<String> = nodes.iter().flat_map(|node| self.named_tools(node, field)).collect();
         if field == Field::Tools {
             self.has_tools = true;
             self.definition.tools.allow = Some(named);
         } else {
             self.definition.tools.deny = named;
         }
+    }
+
+    /// The tools that one entry of a list means. A glob that matches only other names of tools stands for those tools.
+    fn named_tools(&mut self, node: &Node, field: Field) -> Vec<String> {
+        let glob = node.text().map(str::trim).filter(|text| field == Field::Tools && text.contains('*'));
+        let by_alias = glob.map(|glob| self.knowledge.tools_by_alias(glob)).unwrap_or_default();
+        if by_alias.is_empty() { self.tool(node, field).into_iter().collect() } else { by_alias }
     }
 
     /// Tools that are switched on and off one by one: what is off is taken away.
@@ -68,8 +75,10 @@ impl Filling<'_> {
             self.complaints.warning("W0112", Some(node.at), what, "the agent works without it");
             return Some(names::canonical(written).unwrap_or(written).to_owned());
         }
-        self.unknown_tool(node, written);
-        Some(written.to_owned())
+        self.unknown_tool(node, written, field);
+        let is_ours = self.definition.source.dialect == Dialect::Rooftree;
+        // To take away a tool that does not exist does no harm; to be given one means nothing.
+        (is_ours || field == Field::DeniedTools).then(|| written.to_owned())
     }
 
     /// `Agent(a, b)` names whom it may ask. No other tool can be given only in part.
@@ -109,7 +118,7 @@ impl Filling<'_> {
 
     /// In our own files and those for us a tool nobody knows is a mistake. What was written for
     /// another program may name tools that only that one has.
-    fn unknown_tool(&mut self, node: &Node, written: &str) {
+    fn unknown_tool(&mut self, node: &Node, written: &str, field: Field) {
         let what = self.placed(format!("unknown tool `{written}`"));
         let mut known: Vec<&str> =
             self.knowledge.tools.iter().filter_map(|names| names.first()).map(String::as_str).collect();
@@ -119,7 +128,7 @@ impl Filling<'_> {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => "rooftree tools list shows those there are".into(),
         };
-        if self.definition.source.dialect == Dialect::Rooftree {
+        if self.definition.source.dialect == Dialect::Rooftree && field != Field::DeniedTools {
             self.complaints.error("E0312", Some(node.at), what, &help);
         } else {
             self.complaints.warning("W0112", Some(node.at), what, &help);

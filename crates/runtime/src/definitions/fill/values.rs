@@ -70,6 +70,20 @@ impl Filling<'_> {
         }
     }
 
+    /// Refuses keys of a map that mean nothing there.
+    pub(super) fn known_keys(&mut self, entry: &Entry, known: &[&str]) {
+        for inner in entry.node.entries().unwrap_or_default() {
+            if !known.contains(&inner.key.as_str()) {
+                let what = self.placed(format!("`{}` has no key `{}`", entry.key, inner.key));
+                let help = match nearest(&inner.key, known.iter().copied()) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("it has {}", known.join(", ")),
+                };
+                self.complaints.error("E0318", Some(inner.at), what, &help);
+            }
+        }
+    }
+
     pub(super) fn permission_mode(&mut self, entry: &Entry) {
         let Some(text) = self.text(entry) else { return };
         let plain = text.replace(['-', '_'], "").to_lowercase();

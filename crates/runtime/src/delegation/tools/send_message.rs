@@ -17,6 +17,7 @@ use super::caller;
 use crate::{
     caller::Caller,
     delegation::{dialect, rights},
+    interrupted,
     world::Errand,
 };
 
@@ -131,11 +132,14 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     // The same call made again after a crash sends nothing twice.
     let key = format!("call:{}", context.call);
     let post = Post { session: target.id.clone(), lane, key, message, capacity: caller.kit.limits.inbox };
+    let is_queued =
+        interrupted::stays_queued(world, &target.id).await.map_err(|error| error.problem().message)?;
     world.store().post(post).await.map_err(|error| error.problem().message)?;
     if !silent {
         let _ = world.errands.send(Errand::Wake(target.id.clone()));
     }
-    Ok(format!("System message sent. ({}, {})", target.agent, target.id))
+    let sent = format!("System message sent. ({}, {})", target.agent, target.id);
+    Ok(if is_queued { format!("{sent} {}", interrupted::queued(&target.id)) } else { sent })
 }
 
 /// What the run may do that this message starts.

@@ -99,7 +99,8 @@ async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext)
     let agent = row.data.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned();
     let too_late = caller.world.options.clock.sleep(Duration::from_secs(patience));
     let told = Told { end: caller.world.replies.expect(&task), too_late };
-    let asked = Asked { task, session, agent, is_new: false, is_repeated: true, share: None };
+    let asked =
+        Asked { task, session, agent, is_new: false, is_queued: false, is_repeated: true, share: None };
     let (task, note) = (asked.task.clone(), asked.note());
     let running = || {
         let words = format!("Task \"{task}\" is still running.");

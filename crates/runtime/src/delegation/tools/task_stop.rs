@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Dialect, Effect, RunStatus, ToolKind, ToolSpec};
+use rooftree_protocol::{Dialect, Effect, RunStatus, ToolKind, ToolSpec, event::RunEnd};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, Argument, Kind, text},
@@ -89,8 +89,8 @@ async fn stop_run(caller: &Caller, id: &str) -> ToolOutput {
     let Some((row, task)) = task_of(caller, id).await else { return not_found(id) };
     let Some(child) = row.child else { return not_found(id) };
     let world = &caller.world;
-    if look(world, &task).await.is_some() {
-        return ToolOutput::done(format!("Task \"{task}\" is already completed."));
+    if let Some(end) = look(world, &task).await {
+        return ToolOutput::done(format!("Task \"{task}\" {}.", already(&end)));
     }
     let told = world.replies.expect(&task);
     let _ = world.errands.send(Errand::Cancel(child.clone(), task.clone()));
@@ -99,12 +99,13 @@ async fn stop_run(caller: &Caller, id: &str) -> ToolOutput {
         return ToolOutput::done(format!("Task \"{task}\" has been told to stop."));
     };
     let agent = row.data.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let how = if end.status == RunStatus::Cancelled { "was stopped" } else { "is already completed" };
+    let how = if end.status == RunStatus::Cancelled { "was stopped".to_owned() } else { already(&end) };
     let note = rooftree_protocol::event::TaskNote {
         task: task.clone(),
         session: child,
         agent,
         status: None,
+        verified: None,
         usage: None,
         share: None,
         outside: false,
@@ -116,4 +117,13 @@ async fn stop_run(caller: &Caller, id: &str) -> ToolOutput {
         words = format!("{words} It had said:\n{}", end.text.trim());
     }
     ToolOutput { failure: None, ..answer::output(note, &end, words) }
+}
+
+/// How a task had ended before it was told to stop.
+fn already(end: &RunEnd) -> String {
+    match &end.error {
+        _ if end.is_success() => "is already completed".to_owned(),
+        Some(problem) => format!("has already ended: {} ({})", end.in_words(), problem.message),
+        None => format!("has already ended: {}", end.in_words()),
+    }
 }

@@ -25,6 +25,18 @@ fn every_mistake_has_its_place_and_a_way_out() {
         ("tools: Read, Grepp", "E0312 3:14+5 unknown tool `Grepp` | did you mean `Grep`?"),
         ("tools:\n  - Read\n  - Teleport", "E0312 5:5+8 unknown tool `Teleport` | rooftree tools list"),
         ("tolls: [Read]", "E0318 3:1+5 unknown field `tolls` | did you mean `tools`?"),
+        (
+            "permitted_tools: [Read]",
+            "E0318 3:1+15 unknown field `permitted_tools` | it may be meant to restrict",
+        ),
+        (
+            "capabilities: {alow: [file.read]}",
+            "E0318 3:16+4 `capabilities` has no key `alow` | did you mean `allow`?",
+        ),
+        ("agents: {alow: [a]}", "E0318 3:10+4 `agents` has no key `alow` | did you mean `allow`?"),
+        ("disallowed_tools: [reading_list_delete]", "W0112 3:20+19 unknown tool `reading_list_delete`"),
+        ("memory: user\ntools: [Read]", "W0127 `memory` has no effect"),
+        ("mcp_servers: {s: {command: x, sandbx: required}}", "E0318 3:31+6 unknown key `sandbx` of a server"),
         ("weather: nice", "W0101 3:1+7 unknown field `weather` | it has no effect"),
         ("x-weather: nice", ""),
         ("api_exposed: true", ""),
@@ -109,4 +121,84 @@ fn entries_of_a_list_are_told_by_their_number() {
     assert_eq!(loaded.definitions[0].name, "b");
     let said: Vec<&str> = loaded.diagnostics.iter().map(|found| found.message.as_str()).collect();
     assert_eq!(said, ["agents[1] has no name", "agents[0] (a): unknown field `tolls`"]);
+}
+
+#[test]
+fn r2_d10_a_misspelt_key_in_any_nested_map_makes_the_agent_unusable() {
+    let fronts = [
+        "capabilities: {alow: [file.read]}",
+        "capabilities: {allow: [file.read], denyy: [net]}",
+        "agents: {alow: [explore]}",
+        "agents: {only: [explore]}",
+        "skills: {alow: [a]}",
+        "allowed_skills: {alow: [a]}",
+        "tools: {alow: [Read]}",
+        "limits: {max_turn: 3}",
+        "hooks: {PreToolUs: []}",
+        "mcp_servers: {s: {command: x, netwrk: off}}",
+        "restricted_tools: [Bash]",
+        "toolAlowlist: [Read]",
+    ];
+    for front in fronts {
+        let text = format!("---\ndescription: x\n{front}\n---\nYou work.");
+        for place in
+            ["project/.rooftree/agents/a.md", "project/.claude/agents/a.md", "project/.emdash/agents/a.md"]
+        {
+            let is_foreign_hook = front.starts_with("hooks") && !place.contains(".rooftree");
+            let loaded = Folder::new().with(place, &text.replace("---\nd", "---\nname: a\nd")).load();
+            assert!(
+                is_foreign_hook || loaded.definitions.is_empty(),
+                "{place}: {front}: {:#?}",
+                loaded.definitions
+            );
+        }
+    }
+    // The right spelling of the same is used.
+    let text = "---\ndescription: x\ncapabilities: {allow: [file.read], deny: [net]}\n---\nYou work.";
+    let loaded = Folder::new().with("project/.rooftree/agents/a.md", text).load();
+    assert_eq!(loaded.definitions[0].capabilities.allow.as_deref(), Some(&["file.read".to_owned()][..]));
+}
+
+#[test]
+fn r2_d16_an_unknown_tool_in_a_deny_list_does_not_disable_an_agent() {
+    let text = "---\ndescription: x\ndisallowed_tools: [reading_list_delete, Bash]\n---\nYou work.";
+    let loaded = Folder::new().with("project/.rooftree/agents/a.md", text).load();
+    assert_eq!(loaded.definitions[0].tools.deny, ["reading_list_delete", "Bash"]);
+    assert_eq!(loaded.diagnostics[0].severity, Severity::Warning);
+}
+
+#[test]
+fn r2_d18_n_26_a_memory_without_its_tools_is_said() {
+    let found = complaints("memory: user\ntools: [Read]");
+    assert!(found[0].starts_with("W0127"), "{found:?}");
+    assert!(complaints("memory: user").is_empty());
+}
+
+#[test]
+fn r2_d17_a_glob_of_an_allow_list_knows_tools_by_their_other_names() {
+    let text = "---\ndescription: x\ntools: ['web_*', 'read_*']\n---\nYou work.";
+    let loaded = Folder::new().with("project/.rooftree/agents/a.md", text).load();
+    let allowed = loaded.definitions[0].tools.allow.clone().unwrap();
+    assert!(allowed.contains(&"Read".to_owned()), "{allowed:?}");
+}
+
+#[test]
+fn n_12_what_opencode_denies_an_agent_is_taken_away_and_what_it_asks_about_is_asked() {
+    let agent = |permission: &str| {
+        let text = format!("---\ndescription: x\npermission: {permission}\n---\nYou work.");
+        let loaded = Folder::new()
+            .with("project/.claude/agents/a.md", &text.replace("---\nd", "---\nname: a\nd"))
+            .load();
+        loaded.definitions.first().cloned()
+    };
+    let denied = agent("{edit: deny}").unwrap().tools.deny;
+    assert!(["Edit", "Write", "ApplyDiff", "Delete"].iter().all(|tool| denied.contains(&(*tool).to_owned())));
+    let denied = agent("{bash: {'git *': allow, '*': deny}}").unwrap().tools.deny;
+    assert_eq!(denied, ["Bash"], "of a tool nothing is left if a part is denied");
+    let asked = agent("{bash: ask}").unwrap();
+    assert_eq!(asked.permission_mode, Some(rooftree_protocol::PermissionMode::Ask));
+    assert_eq!(agent("deny").unwrap().tools.deny, ["*"]);
+    assert!(agent("{edit: dney}").is_none(), "what cannot be understood is not used");
+    let free = agent("{edit: allow}").unwrap();
+    assert!(free.tools.deny.is_empty() && free.permission_mode.is_none());
 }

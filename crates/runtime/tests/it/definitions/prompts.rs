@@ -33,6 +33,7 @@ fn prompt(definition: &AgentDefinition, surroundings: &Surroundings) -> String {
         memory: Some("Likes tea.".into()),
         cwd,
         mark: &rooftree_runtime::Mark::derived(b"prompts"),
+        denied: rooftree_tools::DeniedPaths::Nothing,
     }
     .text()
     .to_string()
@@ -142,6 +143,7 @@ fn the_first_request_of_the_lead_is_small() {
         memory: None,
         cwd: std::path::Path::new("/home/somebody/projects/shop"),
         mark: &rooftree_runtime::Mark::derived(b"prompts"),
+        denied: rooftree_tools::DeniedPaths::Nothing,
     };
     let prompt = sections.text().len();
     let tools: usize = specs.iter().map(|spec| serde_json::to_string(spec).unwrap().len()).sum();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rooftree_protocol::{AgentDefinition, Scope};
-use rooftree_providers::scripted::{call, say};
+use rooftree_providers::scripted::{Call, call, say};
 use rooftree_testkit::{House, Plan};
 use rooftree_tools::Processes;
 use serde_json::json;
@@ -12,24 +12,35 @@ use super::{agent, task};
 
 /// A house whose scout reads one file, and is asked about it by every message to the lead.
 fn house() -> House {
+    house_calling(call("Read", json!({"file_path": "note.txt"})))
+}
+
+/// The same with a scout that makes this call.
+fn house_calling(looks: Call) -> House {
     let tools = rooftree_tools::builtin(std::sync::Arc::new(Processes::new(|| 1)));
     let script = [
         say("").agent("lead").on("ask").calls([task("scout", "what is in note.txt?")]),
         say("{{ results[0].text | first_line }}{% if 'cached: true' in results[0].text %} again{% endif %}")
             .agent("lead")
             .on("ask"),
-        say("").agent("scout").calls([call("Read", json!({"file_path": "note.txt"}))]),
-        say("it says {{ results[0].text | find('[a-z]+') }}").agent("scout"),
+        say("").agent("scout").calls([looks]),
+        say("it says {{ results[0].text | find('red|blue|pink') | default('nothing') }}").agent("scout"),
     ];
-    let scout = AgentDefinition { tools: Scope::only(["Read", "Grep"]), ..agent("scout") };
+    let all = ["Read", "Grep", "Glob", "List", "SemanticSearch"];
+    let scout = AgentDefinition { tools: Scope::only(all), ..agent("scout") };
     Plan::new(script).delegating(tools).agent(scout).build()
 }
 
 /// Writes a file and lets time pass, so that the clock of the disk has moved on too.
 async fn write(house: &House, text: &str) {
-    let directory = house.path().join("work");
-    std::fs::create_dir_all(&directory).unwrap();
-    std::fs::write(directory.join("note.txt"), text).unwrap();
+    write_to(house, "work/note.txt", text).await;
+}
+
+async fn write_to(house: &House, name: &str, text: &str) {
+    let path = house.path().join(name);
+    std::fs::create_dir_all(house.path().join("work")).unwrap();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
     tokio::time::sleep(Duration::from_millis(60)).await;
 }
 
@@ -71,4 +82,77 @@ async fn it_is_answered_once_until_a_file_changes() {
     std::fs::File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
     tokio::time::sleep(Duration::from_millis(60)).await;
     assert_eq!(ask(&house).await, "it says pink");
+}
+
+/// Every way a read-only agent can look at something, and the file that decides what it finds.
+fn looks_beyond_the_tree() -> Vec<(Call, &'static str)> {
+    vec![
+        (call("Read", json!({"file_path": "../outer/note.txt"})), "outer/note.txt"),
+        (call("Grep", json!({"pattern": "red|blue", "path": "../outer"})), "outer/note.txt"),
+        (call("Grep", json!({"pattern": "red|blue", "path": ".."})), "outer/note.txt"),
+        (call("Grep", json!({"pattern": "red|blue", "path": ".git"})), "work/.git/description"),
+        (call("Grep", json!({"pattern": "red|blue", "path": "sub/.git"})), "work/sub/.git/description"),
+        (call("Read", json!({"file_path": ".git/description"})), "work/.git/description"),
+        (call("SemanticSearch", json!({"query": "red blue", "path": "../outer"})), "outer/note.txt"),
+    ]
+}
+
+#[tokio::test]
+async fn r1_d3_an_answer_about_files_outside_the_tree_or_in_git_is_never_stale() {
+    for (looks, file) in looks_beyond_the_tree() {
+        let shown = format!("{looks:?}");
+        let house = house_calling(looks);
+        write_to(&house, file, "red").await;
+        assert_eq!(ask(&house).await, "it says red", "{shown}");
+        write_to(&house, file, "blue").await;
+        assert_eq!(ask(&house).await, "it says blue", "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn r1_d3_an_answer_about_names_outside_the_tree_is_never_stale() {
+    let looks = [
+        call("List", json!({"path": "../outer"})),
+        call("Glob", json!({"pattern": "*.txt", "path": "../outer"})),
+        call("Glob", json!({"pattern": "../outer/*.txt"})),
+        call("List", json!({"path": ".git"})),
+    ];
+    for looks in looks {
+        let (shown, house) = (format!("{looks:?}"), house_calling(looks));
+        write_to(&house, "outer/red.txt", "").await;
+        write_to(&house, "work/.git/red.txt", "").await;
+        assert_eq!(ask(&house).await, "it says red", "{shown}");
+        for place in ["outer", "work/.git"] {
+            let at = |name: &str| house.path().join(place).join(name);
+            std::fs::rename(at("red.txt"), at("blue.txt")).unwrap();
+        }
+        assert_eq!(ask(&house).await, "it says blue", "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn r1_d3_what_is_below_the_tree_is_cached_for_every_tool_that_looks() {
+    let looks = [
+        call("Grep", json!({"pattern": "red|blue"})),
+        call("Glob", json!({"pattern": "**/*.txt"})),
+        call("SemanticSearch", json!({"query": "red blue"})),
+        call("Read", json!({"file_path": "sub/../note.txt"})),
+    ];
+    for looks in looks {
+        let (shown, house) = (format!("{looks:?}"), house_calling(looks));
+        write_to(&house, "work/red.txt", "red").await;
+        write(&house, "red").await;
+        assert_eq!(ask(&house).await, "it says red", "{shown}");
+        assert_eq!(ask(&house).await, "it says red again", "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn r1_d3_an_ignore_file_above_the_tree_is_part_of_what_a_search_depends_on() {
+    let house = house_calling(call("Glob", json!({"pattern": "*.txt"})));
+    write_to(&house, "work/red.txt", "").await;
+    assert_eq!(ask(&house).await, "it says red");
+    assert_eq!(ask(&house).await, "it says red again");
+    write_to(&house, ".gitignore", "red.txt\n").await;
+    assert_eq!(ask(&house).await, "it says nothing");
 }

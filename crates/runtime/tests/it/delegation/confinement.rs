@@ -5,8 +5,8 @@ use std::{path::PathBuf, sync::Arc};
 use futures::future::BoxFuture;
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
 use rooftree_protocol::{
-    AgentDefinition, Confinement, Effect, Network, SandboxMode, ToolKind, ToolSpec, event::EventBody,
-    message::text_of,
+    AgentDefinition, Confinement, Effect, Network, Reading, SandboxMode, ToolKind, ToolSpec,
+    event::EventBody, message::text_of,
 };
 use rooftree_providers::scripted::{call, say};
 use rooftree_testkit::{House, Plan};
@@ -31,8 +31,16 @@ fn any_paths() -> impl Strategy<Value = Vec<PathBuf>> {
 }
 
 fn any_confinement() -> impl Strategy<Value = Confinement> {
-    (any_mode(), any_network(), any_paths(), any_paths())
-        .prop_map(|(mode, network, writable, readable)| Confinement { mode, network, writable, readable })
+    let reading = prop_oneof![Just(Reading::AsCommands), Just(Reading::OnlyHere)];
+    (any_mode(), any_network(), any_paths(), any_paths(), reading).prop_map(
+        |(mode, network, writable, readable, reading)| Confinement {
+            mode,
+            network,
+            writable,
+            readable,
+            reading,
+        },
+    )
 }
 
 #[test]

@@ -166,6 +166,7 @@ async fn forged_by_everybody(payload: &str) -> Vec<String> {
             session,
             agent: agent(),
             status: rooftree_protocol::RunStatus::Completed,
+            verified: None,
             usage: rooftree_protocol::Usage::none(),
             checks: false,
         },

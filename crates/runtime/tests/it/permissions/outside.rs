@@ -49,6 +49,7 @@ fn plan(entries: Vec<Entry>) -> Plan {
     let tools = Toolset::new([
         page,
         Probe::open("Shell", Effect::Destructive),
+        Probe::open("Bash", Effect::Destructive),
         Probe::open("Change", Effect::LocalMutation),
     ]);
     let mut plan = Plan::new(entries).delegating(tools);
@@ -86,6 +87,22 @@ async fn after_something_from_outside_commands_are_asked_about_and_edits_are_not
         ),
         "every call that was made says what let it happen"
     );
+}
+
+#[tokio::test]
+async fn s_l8_a_command_that_prints_what_another_machine_says_makes_auto_wary() {
+    let bash = |command: &str| call("Bash", json!({"say": "a page", "command": command}));
+    for (command, more) in [("curl -s example.org", 0), ("git show FETCH_HEAD:README.md", 0), ("make", 1)] {
+        let entries =
+            vec![say("").calls([bash(command)]), say("").calls([shell("as the page says")]), say("done")];
+        let house = plan(entries).build();
+        let session = house.post("go").await;
+        let end = house.finished(&session).await;
+        let events = house.events(&session).await;
+        assert_eq!(made(&events, "Bash"), 1, "{command}: {}", house.story(&session).await);
+        assert_eq!(made(&events, "Shell"), more, "{command}: {}", house.story(&session).await);
+        assert_eq!(end.outside, more == 0, "{command}");
+    }
 }
 
 #[tokio::test]

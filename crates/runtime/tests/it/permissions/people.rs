@@ -54,6 +54,29 @@ async fn a_question_is_answered_to_the_call_that_asked_also_after_a_crash() {
     house.verify().await;
 }
 
+/// What people are asked, and their answers, as the database has them.
+fn inquiry_rows(house: &House) -> String {
+    let rows = std::fs::read(house.path().join("rooftree.db")).unwrap();
+    let log = std::fs::read(house.path().join("rooftree.db-wal")).unwrap_or_default();
+    String::from_utf8_lossy(&rows).into_owned() + &String::from_utf8_lossy(&log)
+}
+
+#[tokio::test]
+async fn s_m3_a_secret_in_an_answer_of_a_person_is_not_stored() {
+    let secret = ["gh", "p_", "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"].concat();
+    let house = plan(ask(), PermissionMode::Ask).build();
+    let session = house.post("go").await;
+    let id = asked(&house, &session).await;
+    let reply = answered("colour", &format!("blue, with {secret}"));
+    house.command(Command::Reply { question: id, reply }).await;
+    let end = house.finished(&session).await;
+    assert!(end.text.contains("blue, with [redacted"), "{}", end.text);
+    let stored = inquiry_rows(&house);
+    assert!(stored.contains("blue, with [redacted"), "the answer is stored");
+    assert!(!stored.contains(&secret), "the answer is stored with its secret");
+    house.verify().await;
+}
+
 #[tokio::test]
 async fn where_nobody_can_be_asked_the_question_is_declined() {
     let mut plan = plan(ask(), PermissionMode::Ask);

@@ -57,7 +57,7 @@ impl Streaming {
     fn end(&mut self, ended: Ended) {
         let Some(exchange) = self.exchange.take() else { return };
         let status = match ended {
-            Ended::Answered(status) => Status::Run(status),
+            Ended::Answered(status, verified) => Status::Run(status, verified),
             Ended::Held(held) => {
                 self.tell(&in_words(&held, exchange.session(), self.has_text));
                 Status::Needs(held.kind, held.id)

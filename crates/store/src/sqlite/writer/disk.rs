@@ -3,23 +3,25 @@
 //! A commit is seen by everybody at once, and survives this process. Only the disk's word makes it survive a power
 //! failure, and its word for one commit holds for all before it. Invariant: nobody who was promised as much is
 //! answered before.
+//!
+//! After a failed fsync the kernel may have dropped the pages and says so once. So one sync runs at a time, and after
+//! one that failed none is asked for on the same log: everything committed on it and not synced is answered with
+//! the error, and the writer opens the database anew, with a log that is written anew.
 
-use std::{
-    fs::File,
-    io,
-    path::PathBuf,
-    sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
-    },
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst},
 };
 
-use super::queue::Operation;
-use crate::{Error, Pending, pending::Answer};
+use super::{files::Files, queue::Operation};
+use crate::{Error, Pending, pending::Answer, sqlite::mark::Counts};
 
 /// The disk, and who waits for its word.
 pub(super) struct Disk {
-    sync: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
+    files: Arc<dyn Files>,
+    log: Mutex<SyncedLog>,
+    /// The last transaction that is committed.
+    committed: AtomicU64,
     /// Called when it has nothing to do, if somebody waits for that.
     done: Box<dyn Fn() + Send + Sync>,
     /// How many groups are committed and not on disk yet.
@@ -28,6 +30,19 @@ pub(super) struct Disk {
     /// How many operations were answered at once the last time.
     answered: AtomicUsize,
     tickets: Mutex<Tickets>,
+}
+
+/// How much of the log is on disk.
+#[derive(Default)]
+struct SyncedLog {
+    /// All transactions up to this one are.
+    upto: u64,
+    /// The last one whose counts are in the mark.
+    noted: u64,
+    /// All up to this one that are not are on a log that failed.
+    refused: u64,
+    failure: Option<Error>,
+    is_broken: bool,
 }
 
 /// Transactions, numbered in the order of their commits, from before they can be seen until they are on disk.
@@ -64,22 +79,68 @@ pub(super) struct Ticket(u64);
 pub(super) struct Owed {
     ticket: Ticket,
     group: Vec<Box<dyn Operation>>,
+    /// What the database holds with it.
+    counts: Option<Counts>,
 }
 
 impl Disk {
-    /// A disk that is asked in this way.
-    pub(super) fn new(
-        sync: impl Fn() -> io::Result<()> + Send + Sync + 'static,
-        done: impl Fn() + Send + Sync + 'static,
-    ) -> Self {
+    /// A disk that keeps these files.
+    pub(super) fn new(files: Arc<dyn Files>, done: impl Fn() + Send + Sync + 'static) -> Self {
         Self {
-            sync: Box::new(sync),
+            files,
+            log: Mutex::default(),
+            committed: AtomicU64::new(0),
             done: Box::new(done),
             open: AtomicUsize::new(0),
             is_awaited: AtomicBool::new(false),
             answered: AtomicUsize::new(0),
             tickets: Mutex::default(),
         }
+    }
+
+    /// Its files.
+    pub(super) fn files(&self) -> &dyn Files {
+        &*self.files
+    }
+
+    /// Whether a sync has failed, and the log was not written anew since.
+    pub(super) fn is_broken(&self) -> bool {
+        self.log().is_broken
+    }
+
+    /// There is a new log. What was committed on the old one, and is not on disk, is not promised by it.
+    pub(super) fn is_mended(&self) {
+        let last = self.tickets().last;
+        let mut log = self.log();
+        (log.is_broken, log.refused) = (false, last);
+    }
+
+    fn log(&self) -> MutexGuard<'_, SyncedLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the log synced up to a transaction, one sync at a time; one that a sync since its commit has covered needs
+    /// none.
+    fn sync(&self, ticket: u64, counts: Option<Counts>) -> Result<(), Error> {
+        let mut log = self.log();
+        if ticket > log.upto {
+            if log.is_broken || ticket <= log.refused {
+                return Err(log.failure.clone().unwrap_or_else(|| Error::Failed("the log failed".into())));
+            }
+            let committed = self.committed.load(SeqCst);
+            if let Err(error) = self.files.sync() {
+                let failure = Error::Failed(format!("the disk did not keep it: {error}"));
+                (log.is_broken, log.failure) = (true, Some(failure.clone()));
+                self.files.failed();
+                return Err(failure);
+            }
+            log.upto = committed.max(ticket);
+        }
+        if let Some(counts) = counts.filter(|_| ticket > log.noted) {
+            self.files.promised(counts);
+            log.noted = ticket;
+        }
+        Ok(())
     }
 
     /// A transaction begins, which can be seen before it is on disk.
@@ -108,21 +169,22 @@ impl Disk {
     }
 
     /// These are committed; whoever has them will see to it that they are kept.
-    pub(super) fn owe(&self, ticket: Ticket, group: Vec<Box<dyn Operation>>) -> Owed {
+    pub(super) fn owe(&self, ticket: Ticket, group: Vec<Box<dyn Operation>>, counts: Option<Counts>) -> Owed {
+        self.committed.fetch_max(ticket.0, SeqCst);
         if !group.is_empty() {
             self.open.fetch_add(1, SeqCst);
         }
-        Owed { ticket, group }
+        Owed { ticket, group, counts }
     }
 
     /// Waits for the disk's word and answers them.
-    pub(super) fn keep(&self, Owed { ticket: Ticket(ticket), group }: Owed) {
+    pub(super) fn keep(&self, Owed { ticket: Ticket(ticket), group, counts }: Owed) {
         if group.is_empty() {
             // Nobody was promised anything. What it wrote says nothing about what was written before.
             let over = self.tickets().close(|open| open == ticket);
             return tell(over, &Ok(()));
         }
-        let kept = (self.sync)().map_err(|error| Error::Failed(format!("the disk did not keep it: {error}")));
+        let kept = self.sync(ticket, counts);
         self.answered.store(group.len(), SeqCst);
         group.into_iter().for_each(|operation| operation.answer(kept.clone()));
         let over = self.tickets().close(|open| open <= ticket);
@@ -152,21 +214,5 @@ fn tell(over: Vec<Answer<()>>, kept: &Result<(), Error>) {
     for answer in over {
         // Whoever does not listen any more wanted no answer.
         let _ = answer.send(kept.clone());
-    }
-}
-
-/// Asks the disk to keep a log. SQLite itself asks it when it begins a log anew, and around moving one into the
-/// database.
-pub(super) fn syncing(log: PathBuf) -> impl Fn() -> io::Result<()> {
-    let file = OnceLock::new();
-    move || {
-        let file: &File = match file.get() {
-            Some(file) => file,
-            None => {
-                let opened = File::open(&log)?;
-                file.get_or_init(|| opened)
-            }
-        };
-        file.sync_data()
     }
 }

@@ -108,3 +108,9 @@ impl Queue {
         self.0.put(Queued::Watched);
     }
 }
+
+/// An operation that does nothing, for tests.
+#[cfg(test)]
+pub(super) fn noted(answer: Answer<()>) -> Box<dyn Operation> {
+    Box::new(Write { work: |_: &Connection| Ok(()), promise: Promise::Disk, outcome: Some(Ok(())), answer })
+}

@@ -1,10 +1,11 @@
 //! Whether some command of a line may be the one that a deny rule means.
 //!
 //! It looks behind wrappers, absolute paths and quotes, into substitutions, and into the text that shells
-//! and interpreters are given. Where a line is not understood, it is enough that the words occur.
+//! and interpreters are given or read from the line itself. Where a line is not understood, it is enough that the words occur.
 
 use std::collections::BTreeSet;
 
+use super::plain_sight::{self, Reader};
 use crate::shell::{Call, Deeds, Refusal, Standing, Word, standing, unwrapped};
 
 /// Text that is given to text that is given to text …: further down the words are looked for as they stand.
@@ -30,9 +31,21 @@ fn find_within(
         Ok(deeds) => {
             let found = deeds.calls.iter().find_map(|call| find_in_call(call, wanted, layers));
             let is_told = !deeds.doubts.is_empty() || deeds.calls.iter().any(reads_commands);
-            found.or_else(|| if is_told { occurs() } else { None })
+            found
+                .or_else(|| if is_told { occurs() } else { None })
+                .or_else(|| find_in_sight(deeds, wanted, layers))
         }
     }
+}
+
+/// The text in a line that one of its commands may run, if the wanted words are in it.
+fn find_in_sight(deeds: &Deeds, wanted: &[String], layers: usize) -> Option<String> {
+    let reader = plain_sight::reader(deeds)?;
+    let layers = layers.checked_sub(1).filter(|_| reader == Reader::Shell);
+    plain_sight::texts(deeds).into_iter().find_map(|text| match layers {
+        Some(layers) => find_within(&text, &Deeds::of(&text), wanted, layers),
+        None => occur(&text, wanted).then_some(text),
+    })
 }
 
 fn find_in_call(call: &Call, wanted: &[String], layers: usize) -> Option<String> {
@@ -172,6 +185,12 @@ fn occur(text: &str, wanted: &[String]) -> bool {
         .split(|c: char| c.is_whitespace() || c.is_control() || ";&|<>(){}`,=[]!".contains(c))
         .filter(|word| !word.is_empty())
         .collect();
-    let stands = |wanted: &String| words.iter().any(|word| is_program(word, wanted));
+    // Before a command `make` takes signs that say how: `@rm`, `-rm`.
+    let bare = |word: &str| word.strip_prefix(['@', '-', '+']).map(str::to_owned);
+    let stands = |wanted: &String| {
+        words
+            .iter()
+            .any(|word| is_program(word, wanted) || bare(word).is_some_and(|word| is_program(&word, wanted)))
+    };
     !wanted.is_empty() && wanted.iter().all(stands)
 }

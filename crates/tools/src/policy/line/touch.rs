@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     policy::path::{self, Places},
-    shell::{Call, Deeds, Refusal, Way, Word, looks},
+    shell::{Call, Deeds, Refusal, Way, Word, innermost, looks},
 };
 
 /// Who goes to more places is not followed: then it is enough that the name stands in the line.
@@ -48,8 +48,9 @@ pub(super) fn find(text: &str, deeds: &Result<Deeds, Refusal>, wanted: &Wanted<'
 
 /// Where a line goes to.
 fn place(call: &Call) -> Option<String> {
-    let goes = matches!(call.name().as_deref(), Some("cd" | "pushd"));
-    call.arguments().iter().rev().find_map(Word::literal).filter(|_| goes)
+    let inner = innermost(call);
+    let goes = matches!(inner.name().as_deref(), Some("cd" | "pushd"));
+    inner.arguments().iter().rev().find_map(Word::literal).filter(|_| goes)
 }
 
 /// What in a word may be a path: all of it, what follows `=`, `@` or `:`, or an option's letter.

@@ -26,8 +26,8 @@ impl Parser<'_> {
             }
             Some('{') => {
                 self.cursor.next();
-                let scripts = self.braced(quoting)?;
-                word.pieces.push(value(scripts));
+                let braced = self.braced(quoting)?;
+                word.pieces.push(braced);
             }
             Some('[') => return self.cursor.refuse("`$[` is not understood"),
             Some('\'') if !is_quoted => {
@@ -77,27 +77,33 @@ impl Parser<'_> {
         }
     }
 
-    /// After `${`, up to and with `}`: the commands inside.
-    fn braced(&mut self, quoting: Quoting) -> Result<Vec<Script>, Refusal> {
+    /// After `${`, up to and with `}`: a value with the commands inside.
+    ///
+    /// A list stays several words in quotes, and so does a value that falls back to one: `"${x:-$@}"`.
+    fn braced(&mut self, quoting: Quoting) -> Result<Piece, Refusal> {
         let is_length = self.cursor.peek() == Some('#') && self.cursor.peek_second() != Some('}');
         if is_length {
             self.cursor.next();
         }
+        let is_all = self.cursor.peek() == Some('@');
         if name_at(&mut self.cursor).is_none() && !self.take_special() {
             return self.cursor.refuse("the value in `${…}` has no plain name");
         }
-        let is_indexed = ["[@]", "[*]"].iter().any(|index| self.cursor.take(index));
-        if !is_indexed && self.cursor.peek() == Some('[') {
+        let is_each = self.cursor.take("[@]");
+        if !is_each && !self.cursor.take("[*]") && self.cursor.peek() == Some('[') {
             return self.cursor.refuse("a place in an array is computed");
         }
+        let is_one = quoting == Quoting::Double && (is_length || !(is_all || is_each));
         if self.cursor.take("}") {
-            return Ok(Vec::new());
+            return Ok(Piece::Value { is_quoted: is_one, scripts: Vec::new() });
         }
         if is_length {
             return self.cursor.refuse("`${#…}` is not understood");
         }
         self.operator()?;
-        self.operand(quoting)
+        let operand = self.operand(quoting)?;
+        let scripts = operand.scripts().cloned().collect();
+        Ok(Piece::Value { is_quoted: is_one && !operand.may_split(), scripts })
     }
 
     fn take_special(&mut self) -> bool {
@@ -123,14 +129,14 @@ impl Parser<'_> {
         self.cursor.refuse("what `${…}` does with its value is not understood")
     }
 
-    fn operand(&mut self, quoting: Quoting) -> Result<Vec<Script>, Refusal> {
+    fn operand(&mut self, quoting: Quoting) -> Result<Word, Refusal> {
         let mut word = Word::default();
         loop {
             let next = self.cursor.peek();
             match (next, quoting) {
                 (Some('}'), _) => {
                     self.cursor.next();
-                    return Ok(word.scripts().cloned().collect());
+                    return Ok(word);
                 }
                 (Some('$' | '`'), _) => self.deeper(|parser| parser.expansion(&mut word, quoting))?,
                 (Some('\''), Quoting::Bare) => {

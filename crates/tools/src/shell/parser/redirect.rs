@@ -1,7 +1,10 @@
 //! Redirections: which way they go and where to.
 
 use super::{Parser, Refusal, heredoc::Pending};
-use crate::shell::tree::{Redirect, Way, Word};
+use crate::shell::{
+    cursor::ends_word,
+    tree::{Redirect, Way, Word},
+};
 
 /// Operators, longer ones first.
 const OPERATORS: [(&str, Way); 11] = [
@@ -21,6 +24,9 @@ const OPERATORS: [(&str, Way); 11] = [
 impl Parser<'_> {
     /// A redirection, if one is next.
     pub(super) fn redirect(&mut self) -> Result<Option<Redirect>, Refusal> {
+        if self.is_at_variable() {
+            return self.cursor.refuse("a redirection assigns a variable");
+        }
         let mut ahead = self.cursor;
         ahead.take_while(|next| next.is_ascii_digit());
         if !matches!(ahead.peek(), Some('<' | '>')) && !self.cursor.is_at("&>") {
@@ -38,6 +44,14 @@ impl Parser<'_> {
             Some((_, way)) => self.target(way).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Whether `{NAME}>` or the like is next, which sets the variable to the number of a stream.
+    fn is_at_variable(&self) -> bool {
+        let mut ahead = self.cursor;
+        let is_begun = ahead.take("{");
+        let name = ahead.take_while(|next| next != '}' && !ends_word(next));
+        is_begun && !name.is_empty() && ahead.take("}") && matches!(ahead.peek(), Some('<' | '>' | '&'))
     }
 
     fn target(&mut self, way: Way) -> Result<Redirect, Refusal> {
@@ -78,7 +92,7 @@ impl Parser<'_> {
         {
             return self.cursor.refuse("the end of a here-document is not a plain word");
         }
-        let is_whole = self.cursor.peek().is_none_or(crate::shell::cursor::ends_word);
+        let is_whole = self.cursor.peek().is_none_or(ends_word);
         if end.is_empty() || !is_whole || self.cursor.peek() == Some('(') {
             return self.cursor.refuse("the end of a here-document is not a plain word");
         }

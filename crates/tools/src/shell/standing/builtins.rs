@@ -1,7 +1,10 @@
-//! What the shell does by itself, and two programs that look or set depending on their arguments.
+//! What the shell does by itself, and `hostname`, which looks or sets.
+//!
+//! A builtin can assign variables, `PATH` among them, and can calculate, which runs `a[$(…)]`. Those that are
+//! not listed, and all forms that are not, count as doing that: `let`, `mapfile`, `getopts`, `unset`, `printf -v`.
 
-use super::{ACTS, Standing, options::Options};
-use crate::shell::{Call, Word, variables};
+use super::{ACTS, Standing, options::Options, printf};
+use crate::shell::{Call, Piece, Word, variables};
 
 const RUNS: Standing = Standing::Runs("it changes how the shell goes on, or runs text");
 
@@ -16,7 +19,7 @@ pub(super) fn standing(call: &Call, name: &str) -> Standing {
         }
         // A number may be a calculation, and a variable's name a place in an array: `-v 'a[$(id)]'`.
         "[" | "test" => looks_if(!may_name_variable(words), RUNS),
-        "printf" => looks_if(!words.first().is_some_and(|word| word.may_be_option()), RUNS),
+        "printf" => looks_if(printf::only_prints(words), RUNS),
         "cd" | "pushd" | "popd" => Standing::Looks,
         "read" => looks_if(texts.is_some_and(|texts| reads_plainly(&texts)), RUNS),
         "set" => looks_if(texts.is_some_and(|texts| sets_care(&texts)), RUNS),
@@ -25,7 +28,6 @@ pub(super) fn standing(call: &Call, name: &str) -> Standing {
         }
         "command" => looks_if(matches!(options.first().as_deref(), Some("-v" | "-V")), RUNS),
         "wait" | "jobs" => looks_if(words.is_empty(), RUNS),
-        "date" => looks_if(texts.is_some_and(|texts| tells_date(&texts)), ACTS),
         "hostname" => looks_if(words.is_empty(), ACTS),
         _ => RUNS,
     }
@@ -44,7 +46,7 @@ fn may_name_variable(words: &[Word]) -> bool {
     if operands.iter().flatten().any(|text| matches!(text.as_str(), "-v" | "-R")) {
         return true;
     }
-    if words.iter().any(Word::may_split) {
+    if words.iter().any(may_be_operators) {
         return true;
     }
     match operands {
@@ -54,6 +56,13 @@ fn may_name_variable(words: &[Word]) -> bool {
         [_, Some(operator), _] => !TWO.contains(&operator.as_str()),
         _ => true,
     }
+}
+
+/// Whether a word may become several of which one is an operator. A pattern becomes the names of files, and
+/// those may be called `-v` and `a[$(id)]`, unless text in front of it says otherwise: `src/*`.
+fn may_be_operators(word: &Word) -> bool {
+    let expands = |piece: &Piece| matches!(piece, Piece::Pattern(sign) if *sign != '~');
+    word.may_split() || (word.pieces.iter().any(expands) && word.may_be_option())
 }
 
 /// `read -r line`: into variables of the script's own.
@@ -76,12 +85,4 @@ fn is_harmless_declaration(word: &Word) -> bool {
     let (name, value) = shape.split_once('=').unwrap_or((&shape, ""));
     let assignment = crate::shell::Assignment { name: name.to_owned(), values: vec![Word::text(value)] };
     word.literal().is_some() && variables::is_harmless(&assignment)
-}
-
-/// `date` sets the clock with `-s`, and with digits.
-fn tells_date(texts: &[String]) -> bool {
-    let is_telling = |text: &String| {
-        text.starts_with('+') || matches!(text.as_str(), "-u" | "--utc" | "-R" | "-I" | "-Iseconds" | "-Is")
-    };
-    texts.iter().all(is_telling)
 }

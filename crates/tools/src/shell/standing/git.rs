@@ -4,19 +4,18 @@
 //! only looks. That file counts as the user's own: file tools ask before they write below `.git`, and the
 //! sandbox keeps it read-only. Another repository, reached by `-C` or `cd`, has not earned that.
 
+mod looking;
+mod remote;
+
 use super::{ACTS, Call, Standing, Word, options::Options};
 
 const RUNS: Standing = Standing::Runs("git can be told to run or write anything");
 
-const LOOKING: &str = "
-    blame cat-file check-ignore count-objects describe diff diff-tree for-each-ref grep log ls-files
-    ls-tree merge-base name-rev rev-list rev-parse shortlog show show-ref status version whatchanged";
-
 const ACTING: &str = "
-    add am apply branch checkout cherry-pick clean clone commit fetch gc init merge mv notes pull push rebase
-    remote reset restore revert rm stash switch tag worktree";
+    add am apply branch checkout cherry-pick clean commit gc init merge mv notes rebase
+    reset restore revert rm stash switch tag worktree";
 
-/// Options by which some sub-command runs a program, writes a file or reads other settings.
+/// Options by which some acting sub-command runs a program, writes a file or reads other settings.
 const NOT: &[&str] = &[
     "ext-diff",
     "textconv",
@@ -56,19 +55,22 @@ pub(super) fn standing(call: &Call) -> Standing {
     let words = words.get(skipped.count()..).unwrap_or_default();
     let Some((command, rest)) = words.split_first() else { return RUNS };
     let Some(command) = command.literal() else { return RUNS };
-    let rest: Vec<Word> = without_message(&command, rest);
-    let options = Options::of(&rest);
-    if is_steered(&options, &rest) {
+    if rest.iter().any(|word| names_helper(&word.shape())) {
         return RUNS;
     }
-    match command.as_str() {
-        // Here these letters mean settings and the other side's program.
-        "clone" if options.may_have(&["c", "u"]) => RUNS,
-        command if is_in(LOOKING, command) => Standing::Looks,
-        command if looks_by_arguments(command, &options) => Standing::Looks,
+    if let Some(form) = looking::form(&command) {
+        return if form.operands(rest).is_some() { Standing::Looks } else { RUNS };
+    }
+    if let Some(form) = remote::form(&command) {
         // What is on this machine brings hooks of its own along.
-        command @ ("push" | "fetch" | "pull" | "clone") if !is_elsewhere(command, &rest) => RUNS,
-        "remote" => RUNS,
+        let is_elsewhere = form.operands(rest).is_some_and(|words| remote::is_elsewhere(&command, &words));
+        return if is_elsewhere { ACTS } else { RUNS };
+    }
+    let rest: Vec<Word> = without_message(&command, rest);
+    let options = Options::of(&rest);
+    match command.as_str() {
+        _ if options.may_have(NOT) => RUNS,
+        command if looks_by_arguments(command, &options) => Standing::Looks,
         command if is_in(ACTING, command) => ACTS,
         // Also an alias of the user's, which may be a shell command.
         _ => RUNS,
@@ -85,25 +87,17 @@ fn without_message(command: &str, words: &[Word]) -> Vec<Word> {
     before.zip(words).filter(|pair| !is_message(pair)).map(|(_, word)| word.clone()).collect()
 }
 
-/// Whether what is sent to or got from is on another machine, as far as it is said here: the remote that
-/// a clone has by itself, or an address.
-fn is_elsewhere(command: &str, words: &[Word]) -> bool {
-    let is_option = |word: &&Word| word.literal().is_some_and(|text| text.starts_with('-'));
-    let Some(place) = words.iter().find(|word| !is_option(word)) else { return command != "clone" };
-    let Some(place) = place.literal() else { return false };
-    let is_address = ["https://", "ssh://", "git@"].iter().any(|start| place.starts_with(start));
-    is_address || (command != "clone" && matches!(place.as_str(), "origin" | "upstream"))
-}
-
 fn is_in(table: &str, command: &str) -> bool {
     table.split_ascii_whitespace().any(|one| one == command)
 }
 
-/// Whether an option, or an address that names a helper program, makes git do something else.
-fn is_steered(options: &Options<'_>, rest: &[Word]) -> bool {
-    let names_helper =
-        |shape: &str| shape.contains("::") || shape.contains("%G") || shape.contains("%(signature");
-    options.may_have(NOT) || rest.iter().any(|word| names_helper(&word.shape()))
+/// Whether a word is an address with a helper program (`ext::…`), or a format that checks signatures.
+fn names_helper(shape: &str) -> bool {
+    let has_format = shape.starts_with("--format=") || shape.starts_with("--pretty=");
+    shape.contains("::")
+        || shape.contains("%G")
+        || shape.contains("%(signature")
+        || (has_format && shape.contains('*'))
 }
 
 fn looks_by_arguments(command: &str, options: &Options<'_>) -> bool {

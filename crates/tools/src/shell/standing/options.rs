@@ -20,15 +20,6 @@ impl<'w> Options<'w> {
         self.words.iter().any(|word| may_be(word, options))
     }
 
-    /// Whether all words are known, and at most so many are no options.
-    pub fn has_at_most(&self, most: usize) -> bool {
-        let operands = self.words.iter().filter(|word| match word.literal() {
-            Some(text) => !text.starts_with('-') || text == "-",
-            None => true,
-        });
-        self.words.iter().all(|word| word.literal().is_some()) && operands.count() <= most
-    }
-
     /// All of them as text, if that is known.
     pub fn texts(&self) -> Option<Vec<String>> {
         self.words.iter().map(Word::literal).collect()
@@ -42,7 +33,7 @@ impl<'w> Options<'w> {
 
 fn may_be(word: &Word, options: &[&str]) -> bool {
     let shape = word.shape();
-    if word.literal().is_none() && word.may_be_option() && !is_settled(&shape) {
+    if word.literal().is_none() && word.may_be_option() && !is_settled(word, &shape) {
         return true;
     }
     match shape.strip_prefix("--") {
@@ -57,7 +48,9 @@ fn may_be(word: &Word, options: &[&str]) -> bool {
     }
 }
 
-/// Whether only an option's value is unknown: `--format=*`.
-fn is_settled(shape: &str) -> bool {
-    shape.starts_with("--") && shape.split_once('=').is_some_and(|(name, _)| !name.contains('*'))
+/// Whether only an option's value is unknown, and stays within its word: `--format="$x"`.
+fn is_settled(word: &Word, shape: &str) -> bool {
+    let has_name =
+        shape.starts_with("--") && shape.split_once('=').is_some_and(|(name, _)| !name.contains('*'));
+    has_name && !word.may_split()
 }

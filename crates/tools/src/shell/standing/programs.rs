@@ -1,14 +1,13 @@
-//! A table of programs: those that only look, and those that can run anything.
+//! A table of programs by name: what kind of knowledge there is about each, and those that can run anything.
 
-use super::{ACTS, Standing, options::Options};
+use super::looking;
 
 /// What the table says about a program.
 pub(super) enum Knowledge {
-    /// It only looks, unless it has one of these options or more operands than this.
-    Looks {
-        not: &'static [&'static str],
-        operands: Option<usize>,
-    },
+    /// It only looks, if its options are known; see `looking.rs`.
+    Looks,
+    /// It only looks in some forms; see `careful.rs`.
+    Careful,
     /// It acts by itself, unless it has one of these options.
     Acts {
         not: &'static [&'static str],
@@ -29,14 +28,6 @@ pub(super) enum Knowledge {
     /// Nobody has said anything about it.
     Unknown,
 }
-
-/// Programs that only look, whatever their options.
-const LOOKING: &str = "
-    arch b2sum basename cat cksum cmp column comm cut df dirname du echo egrep expand expr
-    factor false fgrep fmt fold free getconf grep groups head hexdump id join jq ls lsblk lscpu md5sum
-    nl nproc numfmt od paste pgrep pidof printenv ps pwd readlink realpath rev seq sha1sum sha224sum
-    sha256sum sha384sum sha512sum sleep stat strings tac tail tr true tsort tty uname unexpand uptime wc
-    which whoami";
 
 /// Shells, interpreters, wrappers, editors, pagers, remote hands, containers, package managers, build tools,
 /// compilers with plugins, and whatever loads the file it is given.
@@ -64,25 +55,19 @@ const RUNNING: &str = "
 
 /// What the shell does itself; see `builtins.rs`.
 const BUILTINS: &str = "
-    . : [ alias bg bind break builtin caller cd command compgen complete compopt continue coproc date
+    . : [ alias bg bind break builtin caller cd command compgen complete compopt continue coproc
     declare dirs disown enable eval exec exit export fc fg getopts hash history hostname jobs let local
     logout mapfile popd printf pushd read readarray readonly return set shift shopt source suspend test
     times trap type typeset ulimit umask unalias unset wait";
 
 /// What is known about a program by its last name.
 pub(super) fn knowledge(name: &str) -> Knowledge {
-    let looks = |not: &'static [&'static str]| Knowledge::Looks { not, operands: None };
     match name {
-        "sort" => looks(&["o", "output", "compress-program", "T", "temporary-directory"]),
-        "rg" => looks(&["pre", "pre-glob", "hostname-bin", "z", "search-zip"]),
-        "fd" | "fdfind" => looks(&["x", "exec", "X", "exec-batch"]),
-        "base32" | "base64" => looks(&["o", "output"]),
-        "tree" => looks(&["o", "output", "R"]),
-        "file" => looks(&["C", "compile", "z", "uncompress", "Z", "uncompress-noreport"]),
-        "diff" => looks(&["l", "paginate"]),
-        "uniq" | "xxd" => Knowledge::Looks { not: &[], operands: Some(1) },
+        "sort" | "rg" | "fd" | "fdfind" | "base32" | "base64" | "tree" | "file" | "diff" | "uniq" | "xxd"
+        | "date" => Knowledge::Careful,
         "split" => Knowledge::Acts { not: &["filter"] },
-        "shuf" | "iconv" | "sdiff" => Knowledge::Acts { not: &["o", "output"] },
+        "shuf" | "iconv" => Knowledge::Acts { not: &["o", "output"] },
+        "sdiff" => Knowledge::Acts { not: &["o", "output", "diff-program"] },
         "diff3" => Knowledge::Acts { not: &["diff-program"] },
         "install" => Knowledge::Acts { not: &["strip-program"] },
         "zip" => Knowledge::Acts { not: &["T", "unzip-command", "test"] },
@@ -96,7 +81,7 @@ pub(super) fn knowledge(name: &str) -> Knowledge {
         "go" => Knowledge::Runner("go"),
         "rooftree" => Knowledge::Own,
         _ if is_in(BUILTINS, name) => Knowledge::Builtin,
-        _ if is_in(LOOKING, name) => looks(&[]),
+        _ if looking::is_one(name) => Knowledge::Looks,
         _ if can_run(name) => Knowledge::Runs,
         _ => Knowledge::Unknown,
     }
@@ -112,27 +97,4 @@ fn can_run(name: &str) -> bool {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
     let is_loader = bare.starts_with("ld-linux") || bare.starts_with("ld.so") || bare.starts_with("ld-musl");
     is_loader || is_in(RUNNING, &name) || is_in(RUNNING, bare)
-}
-
-/// Tar takes letters without a dash, and a file with a colon is on another machine.
-pub(super) fn tar(options: &Options<'_>) -> Standing {
-    const NOT: &[&str] = &[
-        "checkpoint-action",
-        "F",
-        "I",
-        "info-script",
-        "new-volume-script",
-        "P",
-        "absolute-names",
-        "rmt-command",
-        "rsh-command",
-        "to-command",
-        "use-compress-program",
-    ];
-    let is_plain = options.texts().is_some_and(|texts| !texts.iter().any(|text| text.contains(':')));
-    let is_bundled = options.first().is_some_and(|first| first.contains(['F', 'I', 'P']));
-    if options.may_have(NOT) || !is_plain || is_bundled {
-        return Standing::Runs("one of its options runs a program or writes a file");
-    }
-    ACTS
 }

@@ -8,7 +8,8 @@ use super::bench_of_rules::{judge_command, named};
 
 const CORPUS: &str = include_str!("../../corpora/shell.txt");
 
-fn unescaped(text: &str) -> String {
+/// A command with the corpus's escapes taken away.
+pub fn unescaped(text: &str) -> String {
     let (mut plain, mut chars) = (String::new(), text.chars());
     while let Some(next) = chars.next() {
         if next != '\\' {
@@ -62,4 +63,51 @@ fn what_is_denied_is_denied_and_not_only_asked_about() {
     let left: Vec<&str> =
         lines.filter(|line| !matches!(judge_command(&policy, &unescaped(line)), Verdict::Deny(_))).collect();
     assert!(left.is_empty(), "{left:#?}");
+}
+
+#[test]
+fn s_l1_text_in_plain_sight_that_a_command_may_run_is_denied() {
+    let policy = named("denied");
+    let attacks = [
+        ". /dev/stdin <<< 'rm x'",
+        "source /dev/stdin <<< 'rm x'",
+        "make -f - <<< $'x:\n\t@rm x'",
+        "make -f - <<'E'\nx:\n\t-rm x\nE",
+        "printf 'rm x' > s.sh; sh s.sh",
+        "printf 'ls\\nrm x\\n' > s.sh; bash ./s.sh",
+        "printf '%s\\n' 'rm x' > s.sh && . ./s.sh",
+        "printf 'ls\\x0arm x' > s.sh; sh s.sh",
+        "echo -e 'ls\\nrm x' > s.sh; sh s.sh",
+        "echo rm x > s.sh; chmod +x s.sh; ./s.sh",
+        "cat > s.sh <<'E'\nls\nrm x\nE\nsh s.sh",
+        "tee s.sh <<< 'rm x'; ./s.sh",
+        "bash <<< 'rm x'",
+        "sh -s <<E\nrm x\nE",
+        "ssh host <<< 'rm x'",
+        "timeout 5 bash s.sh <<< 'rm x'",
+        "echo rm x | xargs env",
+        "echo 'rm x' | xargs -I{} sh -c {}",
+        "xargs sudo <<< 'rm x'",
+        "python3 - <<E\nimport os; os.system('rm x')\nE",
+        "perl <<< 'system \"rm x\"'",
+        "echo 'BEGIN{system(\"rm x\")}' > p.awk; awk -f p.awk",
+        "printf 'git push' > s.sh; sh s.sh",
+    ];
+    let left: Vec<&&str> =
+        attacks.iter().filter(|line| !matches!(judge_command(&policy, line), Verdict::Deny(_))).collect();
+    assert!(left.is_empty(), "{left:#?}");
+    let honest = [
+        "echo rm x",
+        "echo 'rm x' > notes.txt",
+        "cat <<E\nrm x\nE",
+        "printf 'ls' > s.sh; sh s.sh",
+        "echo 'we will rm nothing'; sh build.sh",
+        "git commit -F - <<E\nrm the old file\nE",
+        "python3 a.py <<< 'hello'",
+        "make -f - <<< $'x:\n\t@ls'",
+        "grep -rn rm src && bash build.sh",
+    ];
+    let stopped: Vec<&&str> =
+        honest.iter().filter(|line| !matches!(judge_command(&policy, line), Verdict::Allow(_))).collect();
+    assert!(stopped.is_empty(), "{stopped:#?}");
 }

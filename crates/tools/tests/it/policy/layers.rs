@@ -166,6 +166,83 @@ fn files_that_programs_obey_are_not_edited_without_asking() {
     }
 }
 
+/// Names in homes and projects that other programs obey.
+const OBEYED_TOO: [&str; 44] = [
+    ".bashrc",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".bash_profile",
+    ".config/fish/config.fish",
+    ".ssh/authorized_keys",
+    ".ssh/config",
+    ".gitconfig",
+    ".config/git/config",
+    ".config/autostart/x.desktop",
+    ".config/systemd/user/x.service",
+    ".config/environment.d/x.conf",
+    ".cargo/bin/cargo",
+    ".local/bin/ls",
+    ".claude.json",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".config/pip/pip.conf",
+    ".vimrc",
+    ".config/nvim/init.lua",
+    ".emacs.d/init.el",
+    ".tmux.conf",
+    ".direnvrc",
+    ".config/direnv/direnvrc",
+    ".gdbinit",
+    ".xprofile",
+    ".githooks/pre-commit",
+    "lefthook.yaml",
+    ".lefthook.yml",
+    "lefthook-local.yml",
+    ".zed/tasks.json",
+    ".opencode/plugin/x.ts",
+    ".gemini/settings.json",
+    ".codex/config.toml",
+    "shop.code-workspace",
+    "rust-toolchain.toml",
+    "rust-toolchain",
+    ".dir-locals.el",
+    ".mise.toml",
+    ".BashRC",
+    "home/me/.bashrc",
+    ".hgrc",
+];
+
+#[test]
+fn s_b9_what_other_programs_obey_in_homes_and_projects_is_asked_about() {
+    use PermissionMode::{AcceptEdits, Auto, Bypass};
+    for path in OBEYED_TOO {
+        for (mode, freedom) in [(AcceptEdits, 1), (Auto, 1), (Bypass, 2)] {
+            assert_eq!(write(&allowing(mode, &[]), path), freedom, "{mode:?} {path}");
+            assert_eq!(write(&allowing(mode, &["Write(**)"]), path), freedom, "{mode:?} {path}");
+        }
+        assert_eq!(write(&allowing(AcceptEdits, &[&format!("Write({path})")]), path), 2, "{path}");
+    }
+    let benign = [
+        "src/bashrc",
+        "Makefile",
+        "package.json",
+        "justfile",
+        "Cargo.toml",
+        ".gitignore",
+        ".editorconfig",
+        ".github/workflows/ci.yml",
+        "docs/ssh.md",
+        "workspace.json",
+        ".config/app.toml",
+        ".local/share/x",
+    ];
+    for path in benign {
+        assert_eq!(write(&allowing(AcceptEdits, &[]), path), 2, "{path}");
+    }
+}
+
 #[test]
 fn no_wildcard_covers_what_programs_obey_and_a_rule_that_names_it_does() {
     let wild = [

@@ -2,13 +2,17 @@
 //!
 //! Events keep their content and order. They get the new session's id; messages get the next
 //! places of their lanes, because a fork's journal counts them twice; and a run that the
-//! archive leaves open is closed, so that importing never makes an agent go on by surprise.
+//! archive leaves open is closed, so that importing never makes an agent go on by surprise. What an archive says
+//! about rights is left out.
 
 use std::collections::BTreeMap;
 
-use rooftree_protocol::{CallId, Event, EventBody, Lane, Message, Problem, RunId, SessionId, Timestamp};
+use rooftree_protocol::{
+    CallId, Event, EventBody, Lane, Message, MessageId, Origin, Problem, RunId, SessionId, Timestamp,
+};
 use rooftree_runtime::History;
 
+use super::weightless::weightless;
 use crate::commands::sessions::{
     archive::{Archive, reading::wrong},
     closing::{self, Envelope},
@@ -42,7 +46,9 @@ pub fn journal(archive: &Archive, id: &SessionId) -> Result<Rebuilt, Problem> {
         if branches {
             rebuild.close(last);
         }
-        rebuild.take(event.clone());
+        if let Some(event) = weightless(event.clone()) {
+            rebuild.take(event);
+        }
         last = event.ts;
     }
     rebuild.close(last);
@@ -132,6 +138,14 @@ impl Rebuild {
             self.rebuilt.posts.push((*lane, message.clone()));
             self.rebuilt.taken.push((*lane, *position));
         }
+        let at = event.ts;
+        if let EventBody::InboxDelivered { message, lane, position, .. } = &mut event.body {
+            let last = self.lanes.entry(*lane).or_default();
+            *last += 1;
+            *position = *last;
+            self.rebuilt.posts.push((*lane, delivered(message.clone(), at)));
+            self.rebuilt.taken.push((*lane, *position));
+        }
         self.push(event);
     }
 
@@ -150,5 +164,21 @@ impl Rebuild {
         event.id = Some(self.rebuilt.events.len() as u64 + 1);
         self.history.apply(&event);
         self.rebuilt.events.push(event);
+    }
+}
+
+/// The place in an inbox of a message that a call has told already. Its text is in the result of that call, and not in
+/// the archive.
+fn delivered(id: MessageId, at: Timestamp) -> Message {
+    Message {
+        id,
+        parts: Vec::new(),
+        origin: Origin::System { about: "delivered".into() },
+        outside: false,
+        silent: true,
+        context: None,
+        mandate: None,
+        call: None,
+        at,
     }
 }

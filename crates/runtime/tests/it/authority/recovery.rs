@@ -1,0 +1,173 @@
+//! A run that was interrupted goes on with at most what it began with.
+
+use rooftree_protocol::{
+    Command, Confinement, Effect, EventBody, Network, PermissionMode, RunStatus, SandboxMode,
+};
+use rooftree_providers::scripted::{Entry, call, say};
+use rooftree_testkit::{House, Plan, Probe};
+use rooftree_tools::{Confining, Policy, Rule, Toolset};
+use serde_json::json;
+
+use super::{notices, tools};
+
+/// A model that looks, is held there, and then does all it can.
+fn script() -> [Entry; 3] {
+    let all = ["Change", "Destroy", "Act", "Walls"].map(|tool| call(tool, json!({"say": tool})));
+    [say("").calls([call("Held", json!({}))]), say("").calls(all), say("done")]
+}
+
+fn plan(held: std::sync::Arc<dyn rooftree_tools::Tool>, policy: Policy) -> Plan {
+    let mut plan = Plan::new(script()).tools(Toolset::new(tools().iter().cloned().chain([held])));
+    plan.policy = policy;
+    plan
+}
+
+fn held() -> std::sync::Arc<dyn rooftree_tools::Tool> {
+    Probe::gated("Held", Effect::ReadOnly).0
+}
+
+fn open() -> std::sync::Arc<dyn rooftree_tools::Tool> {
+    Probe::open("Held", Effect::ReadOnly)
+}
+
+fn mode(mode: PermissionMode) -> Policy {
+    Policy { mode, ..Policy::default() }
+}
+
+/// A run that one process begins, and another one goes on with to its end.
+async fn continued(began: Plan, continues: Plan) -> (House, rooftree_protocol::SessionId) {
+    let house = began.build();
+    let session = house.post("go").await;
+    house.saw(&session, "tool.started").await;
+    let house = house.crash(continues).await;
+    house.recover().await;
+    house.finished(&session).await;
+    house.verify().await;
+    (house, session)
+}
+
+#[tokio::test]
+async fn r2_d1_a_run_begun_in_plan_mode_goes_on_in_plan_mode_in_a_process_that_bypasses() {
+    let began = Policy { deny: vec![Rule::parse("Act").unwrap()], ..mode(PermissionMode::Plan) };
+    let (house, session) = continued(plan(held(), began), plan(open(), mode(PermissionMode::Bypass))).await;
+    let story = house.story(&session).await;
+    for tool in ["Change", "Destroy"] {
+        assert!(story.contains(&format!("tool     {tool} denied: [denied] plan mode only looks")), "{story}");
+    }
+    assert!(story.contains("tool     Act denied: [denied] the deny rule `Act`"), "{story}");
+    let told = notices(&house, &session, "resumed").await;
+    assert!(told[0].contains("goes on in mode `plan`") && told[0].contains("`bypass`"), "{told:?}");
+    house.post_to(&session, "again").await;
+    house.finished_runs(&session, 2).await;
+}
+
+#[tokio::test]
+async fn r2_d1_a_deny_rule_of_the_run_holds_in_the_process_that_continues_it() {
+    let began = Policy { deny: vec![Rule::parse("Change").unwrap()], ..mode(PermissionMode::Bypass) };
+    let (house, session) = continued(plan(held(), began), plan(open(), mode(PermissionMode::Bypass))).await;
+    let story = house.story(&session).await;
+    assert!(story.contains("tool     Change denied") && story.contains("tool     Act done"), "{story}");
+    assert!(notices(&house, &session, "resumed").await[0].contains("without Change"), "{story}");
+}
+
+#[tokio::test]
+async fn r2_d1_the_sandbox_and_the_network_of_the_run_are_a_ceiling() {
+    let walled = Confinement { mode: SandboxMode::Auto, network: Network::Off, ..Confinement::default() };
+    let mut began = plan(held(), mode(PermissionMode::Bypass));
+    began.sandbox = Confining { confinement: walled, ..Confining::off() };
+    let (house, session) = continued(began, plan(open(), mode(PermissionMode::Bypass))).await;
+    let story = house.story(&session).await;
+    let walls = story.lines().find(|line| line.contains("tool     Walls")).unwrap().to_owned();
+    assert!(walls.contains(r#""mode":"auto""#) && walls.contains(r#""network":"off""#), "{walls}");
+}
+
+#[tokio::test]
+async fn r2_d1_the_turns_and_the_money_of_the_run_are_a_ceiling() {
+    let looks = || {
+        let mut entries = vec![say("").calls([call("Held", json!({}))])];
+        entries.extend((0..9).map(|n| say("").calls([call("Look", json!({"say": n}))])));
+        entries
+    };
+    let mut began = plan(held(), mode(PermissionMode::Bypass)).max_turns(3);
+    began.entries = looks();
+    let mut wide = plan(open(), mode(PermissionMode::Bypass)).max_turns(50);
+    wide.entries = looks();
+    let (house, session) = continued(began, wide).await;
+    let end = house.finished(&session).await;
+    assert_eq!((end.status, end.turns), (RunStatus::MaxTurns, 3));
+    let bounds = house.events(&session).await.into_iter().find_map(|event| match event.body {
+        EventBody::RunStarted { bounds, .. } => bounds,
+        _ => None,
+    });
+    assert_eq!(bounds.unwrap().max_turns, 3);
+}
+
+#[tokio::test]
+async fn r2_d1_a_tool_that_the_definition_got_since_is_not_used_by_a_run_that_began_without_it() {
+    use rooftree_protocol::{AgentDefinition, Scope};
+    let lead = |names: &[&str]| AgentDefinition {
+        tools: Scope::only(names.iter().copied()),
+        ..AgentDefinition::new("lead")
+    };
+    let began = plan(held(), mode(PermissionMode::Bypass)).agent(lead(&["Held", "Change"]));
+    let continues = plan(open(), mode(PermissionMode::Bypass))
+        .agent(lead(&["Held", "Change", "Destroy", "Act", "Walls"]));
+    let (house, session) = continued(began, continues).await;
+    let story = house.story(&session).await;
+    assert!(story.contains("tool     Change done"), "{story}");
+    assert!(story.contains("tool     Destroy failed: tool_not_allowed"), "{story}");
+}
+
+#[tokio::test]
+async fn n_14_a_run_begun_in_auto_goes_on_in_auto_only_where_that_is_permitted_and_says_so_otherwise() {
+    let (house, session) =
+        continued(plan(held(), mode(PermissionMode::Auto)), plan(open(), mode(PermissionMode::Auto))).await;
+    assert!(house.story(&session).await.contains("tool     Destroy done"));
+    assert!(notices(&house, &session, "resumed").await.is_empty());
+    let (house, session) =
+        continued(plan(held(), mode(PermissionMode::Auto)), plan(open(), mode(PermissionMode::Ask))).await;
+    assert!(house.story(&session).await.contains("tool     Destroy denied"));
+    let told = notices(&house, &session, "resumed").await;
+    assert!(told[0].contains("began in mode `auto` and goes on in mode `ask`"), "{told:?}");
+}
+
+#[tokio::test]
+async fn r2_d1_what_a_person_agreed_to_in_another_process_holds_as_far_as_this_one_permits() {
+    let entries = || {
+        [
+            say("").calls([call("EnterPlanMode", json!({}))]),
+            say("").calls([call("ExitPlanMode", json!({"plan": "p"}))]),
+            say("").calls([call("Held", json!({}))]),
+            say("").calls([call("Change", json!({"say": "x"}))]),
+            say("done"),
+        ]
+    };
+    let build = |held, most| {
+        let mut plan = plan(held, mode(most));
+        plan.entries = entries().into();
+        plan.tools = rooftree_runtime::people_tools::added_to(&plan.tools);
+        plan.asking = rooftree_runtime::Asking::Client;
+        plan
+    };
+    let house = build(held(), PermissionMode::Ask).build();
+    let session = house.post("go").await;
+    let asked = house.saw(&session, "question.requested").await;
+    let EventBody::QuestionRequested { id, .. } = &asked.body else { panic!() };
+    let answers = [("plan".to_owned(), vec!["Yes, and change files without asking".to_owned()])];
+    let reply = rooftree_protocol::QuestionReply::Answered { answers: answers.into() };
+    house.command(Command::Reply { question: id.clone(), reply }).await;
+    house
+        .until(
+            &session,
+            "the held call",
+            |event| matches!(&event.body, EventBody::ToolStarted { tool, .. } if tool == "Held"),
+        )
+        .await;
+    let mut narrow = build(open(), PermissionMode::Plan);
+    narrow.asking = rooftree_runtime::Asking::Nobody;
+    let house = house.crash(narrow).await;
+    house.recover().await;
+    house.finished(&session).await;
+    let story = house.story(&session).await;
+    assert!(story.contains("tool     Change denied: [denied] plan mode only looks"), "{story}");
+}

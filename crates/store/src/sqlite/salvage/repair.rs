@@ -1,0 +1,217 @@
+//! Makes saved rows fit each other again: a journal ends where its hash chain breaks, and counters follow it.
+
+use rooftree_protocol::{Lane, Message};
+use rusqlite::{Connection, params};
+use serde::Deserialize;
+
+use super::Salvaged;
+use crate::{
+    Error, chain,
+    sqlite::{column, journal},
+};
+
+/// A saved session.
+struct Saved {
+    number: i64,
+    id: String,
+    fork: Option<i64>,
+    fork_at: u64,
+    head: u64,
+}
+
+/// A journal as far as it is proven.
+#[derive(Default)]
+struct Proven {
+    head: u64,
+    hash: Vec<u8>,
+    fence: u64,
+    run: Option<String>,
+    mail: u64,
+    boundary: u64,
+}
+
+#[derive(Deserialize)]
+struct Told {
+    lane: Lane,
+    position: u64,
+}
+
+#[derive(Deserialize)]
+struct Whole {
+    message: Message,
+}
+
+/// Repairs everything, and counts it.
+pub(super) fn repair(new: &Connection, salvaged: &mut Salvaged) -> Result<(), Error> {
+    drop_unproven_blobs(new, salvaged)?;
+    let mut statement =
+        new.prepare("SELECT number, id, fork_session, fork_at, head FROM session ORDER BY number")?;
+    let saved = statement.query_map([], |row| {
+        Ok(Saved {
+            number: row.get(0)?,
+            id: row.get(1)?,
+            fork: row.get(2)?,
+            fork_at: column::unsigned(row.get(3)?),
+            head: column::unsigned(row.get(4)?),
+        })
+    })?;
+    for session in saved.collect::<Result<Vec<_>, _>>()? {
+        let proven = prove(new, &session)?;
+        if proven.head < session.head {
+            let (id, lost) = (&session.id, session.head - proven.head);
+            salvaged.lost.push(format!("{id}: {lost} events after event {} cannot be read", proven.head));
+        }
+        cut(new, &session, &proven)?;
+        for (lane, taken) in [(Lane::Mail, proven.mail), (Lane::Boundary, proven.boundary)] {
+            refill(new, session.number, lane, taken)?;
+        }
+        count(new, session.number)?;
+    }
+    drop_orphans(new)?;
+    for (kind, table) in [
+        ("sessions", "session"),
+        ("events", "journal"),
+        ("messages", "inbox"),
+        ("blobs", "blob"),
+        ("tasks", "task"),
+    ] {
+        let count: i64 = new.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))?;
+        salvaged.saved.push((kind.to_owned(), column::unsigned(count)));
+    }
+    Ok(())
+}
+
+fn prove(new: &Connection, session: &Saved) -> Result<Proven, Error> {
+    let hash = session.fork.map_or(Ok(Vec::new()), |origin| journal::hash_at(new, origin, session.fork_at));
+    let mut proven = Proven { head: session.fork_at, hash: hash.unwrap_or_default(), ..Proven::default() };
+    let mut statement = new.prepare_cached(
+        "SELECT seq, run, fence, type, data, hash FROM journal WHERE session = ?1 ORDER BY seq",
+    )?;
+    let mut rows = statement.query([session.number])?;
+    while let Some(row) = rows.next()? {
+        let (seq, fence) = (column::count(row, "seq")?, column::count(row, "fence")?);
+        let (name, data): (String, String) = (row.get("type")?, row.get("data")?);
+        let hash: Vec<u8> = row.get("hash")?;
+        if seq != proven.head + 1 || chain::link(&proven.hash, seq, &name, &data) != hash {
+            break;
+        }
+        (proven.head, proven.hash, proven.fence) = (seq, hash, fence);
+        match name.as_str() {
+            "run.started" => proven.run = row.get("run")?,
+            "run.completed" => proven.run = None,
+            "message.user" | "inbox.delivered" => {
+                if let Ok(Told { lane, position }) = serde_json::from_str(&data) {
+                    *(if lane == Lane::Mail { &mut proven.mail } else { &mut proven.boundary }) = position;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(proven)
+}
+
+/// Cuts a journal where it is not proven any more. Nobody holds the session.
+fn cut(new: &Connection, session: &Saved, proven: &Proven) -> Result<(), Error> {
+    new.prepare_cached("DELETE FROM journal WHERE session = ?1 AND seq > ?2")?
+        .execute(params![session.number, column::signed(proven.head)])?;
+    new.prepare_cached(
+        "UPDATE session SET head = ?2, head_hash = ?3, fence = max(fence, ?4), run = ?5, mail_taken = ?6,
+             mail_done = min(mail_done, ?6), boundary_taken = ?7, boundary_done = min(boundary_done, ?7),
+             token = NULL, lease = NULL, owner_host = NULL, owner_boot = NULL, owner_pid = NULL, owner_started = NULL
+         WHERE number = ?1",
+    )?
+    .execute(params![
+        session.number,
+        column::signed(proven.head),
+        proven.hash,
+        column::signed(proven.fence),
+        proven.run,
+        column::signed(proven.mail),
+        column::signed(proven.boundary),
+    ])?;
+    Ok(())
+}
+
+/// Messages that were taken and are missing are in the journal; those that wait close up.
+fn refill(new: &Connection, session: i64, lane: Lane, taken: u64) -> Result<(), Error> {
+    let mut told = new.prepare_cached(
+        "SELECT data FROM journal WHERE session = ?1 AND type = 'message.user' AND json_extract(data, '$.lane') = ?2",
+    )?;
+    let mut rows = told.query(params![session, column::lane(lane)])?;
+    while let Some(row) = rows.next()? {
+        let data: String = row.get(0)?;
+        let (Ok(Told { position, .. }), Ok(Whole { message })) =
+            (serde_json::from_str(&data), serde_json::from_str(&data))
+        else {
+            continue;
+        };
+        new.prepare_cached(
+            "INSERT INTO inbox (session, lane, position, key, message_id, silent, message)
+             SELECT ?1, ?2, ?3, ?4, ?4, ?5, ?6
+             WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND lane = ?2 AND position = ?3)",
+        )?
+        .execute(params![
+            session,
+            column::lane(lane),
+            column::signed(position),
+            message.id.as_str(),
+            message.silent,
+            serde_json::to_string(&message)?,
+        ])?;
+    }
+    let mut waiting = new.prepare_cached(
+        "SELECT id FROM inbox WHERE session = ?1 AND lane = ?2 AND position > ?3 ORDER BY position",
+    )?;
+    let ids = waiting
+        .query_map(params![session, column::lane(lane), column::signed(taken)], |row| row.get::<_, i64>(0))?;
+    for (id, place) in ids.collect::<Result<Vec<_>, _>>()?.into_iter().zip(taken + 1..) {
+        new.prepare_cached("UPDATE inbox SET position = ?2 WHERE id = ?1")?
+            .execute(params![id, column::signed(place)])?;
+    }
+    Ok(())
+}
+
+/// How much was posted to a session, by what is there.
+fn count(new: &Connection, session: i64) -> Result<(), Error> {
+    new.prepare_cached(
+        "INSERT INTO mailbox (session, mail_posted, boundary_posted, user_at, waits)
+         SELECT number, m.mail, m.boundary, NULL, mail_done < m.mail OR boundary_taken < m.boundary
+         FROM session, (SELECT coalesce(sum(lane = 'mail'), 0) AS mail, coalesce(sum(lane = 'boundary'), 0) AS boundary
+             FROM inbox WHERE session = ?1) m
+         WHERE number = ?1
+         ON CONFLICT (session) DO UPDATE SET mail_posted = excluded.mail_posted,
+             boundary_posted = excluded.boundary_posted, waits = excluded.waits",
+    )?
+    .execute([session])?;
+    Ok(())
+}
+
+fn drop_unproven_blobs(new: &Connection, salvaged: &mut Salvaged) -> Result<(), Error> {
+    let mut statement = new.prepare("SELECT id, bytes FROM blob")?;
+    let mut rows = statement.query([])?;
+    let mut wrong = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (id, bytes): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        if chain::blob_id(&bytes).as_str() != id {
+            wrong.push(id);
+        }
+    }
+    for id in wrong {
+        new.execute("DELETE FROM blob WHERE id = ?1", [&id])?;
+        salvaged.lost.push(format!("{id} is damaged"));
+    }
+    Ok(())
+}
+
+/// Rows of sessions that could not be read.
+fn drop_orphans(new: &Connection) -> Result<(), Error> {
+    for table in ["journal", "inbox", "mailbox", "task", "inquiry"] {
+        new.execute(&format!("DELETE FROM {table} WHERE session NOT IN (SELECT number FROM session)"), [])?;
+    }
+    new.execute("DELETE FROM task_output WHERE task NOT IN (SELECT number FROM task)", [])?;
+    new.execute(
+        "UPDATE session SET fork_session = NULL WHERE fork_session NOT IN (SELECT number FROM session)",
+        [],
+    )?;
+    Ok(())
+}
