@@ -14,9 +14,10 @@ const PAIRS: usize = 32;
 pub(super) fn netrc(text: &str, word: Range<usize>) -> Option<Range<usize>> {
     let from = text.floor_char_boundary(word.start.saturating_sub(ENTRY));
     let before = text.get(from..word.start)?;
-    let is_entry = before.ends_with(char::is_whitespace)
-        && before.split_whitespace().any(|word| matches!(word, "login" | "account"))
-        && before.split_whitespace().any(|word| matches!(word, "machine" | "default"));
+    let mut words = before.split_whitespace().rev().skip(1);
+    let is_login = matches!(words.next(), Some("login" | "account"));
+    let is_host = [words.next(), words.next()].iter().any(|word| matches!(word, Some("machine" | "default")));
+    let is_entry = before.ends_with(char::is_whitespace) && is_login && is_host;
     let rest = text.get(word.end..)?;
     let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
     let is_secret = !rest.starts_with("[redacted") && length >= 4;

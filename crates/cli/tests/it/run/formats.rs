@@ -134,3 +134,23 @@ fn what_a_model_says_cannot_steer_the_terminal() {
     assert!(done.err.contains("gone"), "{}", done.err);
     assert!(!done.err.contains('\u{1b}') && !done.err.contains('\u{7}'), "{:?}", done.err);
 }
+
+/// Escapes, concealed text, a title and a reversed word, all in an answer.
+const STEERING: &str =
+    "[[reply]]\ntext = \"a\\u001b[31mb\\u001b[8mc\\u001b[0m\\u001b]0;owned\\u0007d\\u202ee\\u009bm\\tf\"";
+
+#[test]
+fn s_l6_an_answer_is_sanitised_behind_a_pipe_and_whole_in_json_or_raw() {
+    let desk = Desk::new(STEERING);
+    let piped = desk.run(&["Go"]).out;
+    assert_eq!(piped.trim_end(), "abcd\\u{202e}e\tf", "{piped:?}");
+    let json = desk.run(&["-o", "json", "Go"]).out;
+    for letter in ['\u{1b}', '\u{7}', '\u{202e}', '\u{9b}'] {
+        assert!(!json.contains(letter), "{json:?}");
+    }
+    let whole: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let said = whole.to_string() + &format!("{whole:?}");
+    assert!(said.contains('\u{202e}') || said.contains("202e"), "nothing is lost: {said}");
+    let raw = desk.run(&["--raw", "Go"]).out;
+    assert!(raw.contains("\u{1b}[8mc") && raw.contains('\u{202e}'), "{raw:?}");
+}

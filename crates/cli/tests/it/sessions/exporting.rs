@@ -105,3 +105,18 @@ fn what_cannot_be_exported_says_why() {
         2
     );
 }
+
+#[test]
+fn s_l6_markdown_has_nothing_for_a_terminal_to_obey() {
+    let house = House::new();
+    house.session(Some("Auth"), |writer| {
+        writer.asked("What is \u{1b}[8mhere\u{1b}[0m?\u{202e}");
+        writer.answered("a\u{1b}]0;owned\u{7}b\tc");
+        writer.ends(RunStatus::Completed);
+    });
+    let text = house.rooftree(&["sessions", "export", "auth", "--format", "md"]).well();
+    assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
+    assert!(text.contains("What is here?") && text.contains("ab\tc"), "{text:?}");
+    let raw = house.rooftree(&["--raw", "sessions", "export", "auth", "--format", "md"]).well();
+    assert!(raw.contains("\u{1b}[8mhere"), "{raw:?}");
+}
