@@ -50,7 +50,7 @@ struct Asked {
     /// Whether the session was opened for it.
     is_new: bool,
     /// Whether it stays in the inbox: another process has left a run of that session open.
-    is_queued: bool,
+    is_held: bool,
     /// Whether the same call has asked before, in the life of a process that is gone.
     is_repeated: bool,
     /// US dollars set aside for it.
@@ -67,7 +67,7 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
     match ask(&caller, &request, &context).await {
         Err(failure) => failure.output(&agent),
         Ok(Reached::Known(note, end)) => answer::again(note, &end),
-        Ok(Reached::Asked(asked, _, _)) if asked.is_queued => answer::queued(&request, &asked),
+        Ok(Reached::Asked(asked, _, _)) if asked.is_held => answer::queued(&request, &asked),
         Ok(Reached::Asked(asked, _, _)) if request.is_background() => answer::started(&request, &asked),
         Ok(Reached::Asked(asked, told, question)) => {
             let late = if request.surface == Surface::Verifier { Late::Stop } else { Late::Detach };
@@ -157,7 +157,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         session: target.id().clone(),
         agent: definition.name.clone(),
         is_new: matches!(target, Target::New(_) | Target::Fork { .. }),
-        is_queued: is_queued(world, &target).await?,
+        is_held: is_held(world, &target).await?,
     };
     let row = started(caller, request, &asked, mandate.workspace.clone());
     let message = message(caller, context, mandate, isolation::told(request, workspace.as_ref()));
@@ -201,7 +201,7 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
 }
 
 /// Whether a message to this session waits until a process that it belongs to goes on with it.
-async fn is_queued(world: &World, target: &Target) -> Result<bool, Failure> {
+async fn is_held(world: &World, target: &Target) -> Result<bool, Failure> {
     let Target::Known(session) = target else { return Ok(false) };
     let queued = interrupted::stays_queued(world, &session.id).await;
     queued.map_err(|error| Failure::NotStarted(error.problem().message))
@@ -251,8 +251,18 @@ fn started(caller: &Caller, request: &Request, asked: &Asked, workspace: Option<
 impl Asked {
     /// A task that is known.
     fn of(task: RunId, session: SessionId, agent: String) -> Self {
-        let (is_new, is_repeated, is_queued) = (false, false, false);
-        Self { task, session, agent, is_new, is_repeated, share: None, session_name: None, is_queued }
+        let (is_new, is_repeated, is_queued, is_held) = (false, false, false, false);
+        Self {
+            task,
+            session,
+            agent,
+            is_new,
+            is_repeated,
+            share: None,
+            session_name: None,
+            is_queued,
+            is_held,
+        }
     }
 
     fn note(&self) -> TaskNote {
