@@ -1,7 +1,7 @@
 //! What the one who asked reads: that it has begun, how it ended, why it did not begin.
 
 use rooftree_protocol::{
-    ErrorCode, RunStatus,
+    ErrorCode,
     event::{RunEnd, TaskNote},
 };
 use rooftree_tools::ToolOutput;
@@ -101,7 +101,7 @@ pub(super) fn queued(request: &Request, asked: &Asked) -> ToolOutput {
     let words = interrupted::queued(&asked.session);
     let words = match request.surface {
         Surface::AgentsMessage => {
-            spelled(message(asked, "async", "queued", object(json!({"message": words}))))
+            spelled(&message(asked, "async", "queued", object(json!({"message": words}))))
         }
         _ => format!("{words} (task {})", asked.task),
     };
