@@ -19,6 +19,7 @@ mod journal;
 mod log;
 mod mailbox;
 mod mark;
+mod open;
 mod output;
 mod proof;
 mod readers;
@@ -40,19 +41,18 @@ use std::{
 };
 
 use rooftree_protocol::{BlobId, Command, Event, Lane, Session, SessionId, Timestamp};
-use rusqlite::{Connection, config::DbConfig};
+use rusqlite::Connection;
 use tokio::sync::watch;
 
 use self::{
     append::Sealed,
     changes::Changes,
     claims::Wish,
-    gate::Gate,
     inbox::Letter,
     mailbox::Reach,
     proof::Proof,
     readers::Readers,
-    writer::{Promise, Queue, Writer, files::DatabaseFiles},
+    writer::{Promise, Queue, Writer},
 };
 use crate::{
     Answered, Answering, Batch, Claim, ClaimOutcome, CommandRow, Error, InboxItem, Inquiry, NewSessionRow,
@@ -71,65 +71,12 @@ pub struct SqliteStore {
     /// What is missing or damaged, found when it was opened to be read.
     found: Vec<String>,
     // Last: it is for whoever has closed all connections.
-    _leaving: Option<Leaving>,
-}
-
-/// A store that was opened to be read, at its end.
-struct Leaving {
-    path: PathBuf,
-    gate: Gate,
-}
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        self.gate.leave_whole(&self.path);
-    }
+    _leaving: Option<open::Leaving>,
 }
 
 impl SqliteStore {
     /// The version of the tables. A database that could be opened has it.
     pub const SCHEMA: i64 = schema::VERSION;
-
-    /// Opens a database; makes it, and the directories above it, if it is not there. One from which something is
-    /// missing that was stored is refused, so that it is not written over.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let gate = Gate::to_write(path)?;
-        let connection = connect::writer(path)?;
-        let missing = gate.missing(&connection)?;
-        if !missing.is_empty() {
-            // The last connection to close would move what is left of the log, and remove the rest of it.
-            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-            let what: Vec<String> = missing.into_iter().chain(gate.log_damage(true)).collect();
-            return Err(Error::Damaged(format!("{}: {}", path.display(), what.join("; "))));
-        }
-        gate.share()?;
-        let (readers, changes) = (Arc::new(Readers::new(path)), Arc::new(Changes::new()));
-        let files = Arc::new(DatabaseFiles::new(path, gate, Arc::clone(&readers)));
-        let writer = Some(Writer::start(connection, Arc::clone(&changes), files)?);
-        Ok(Self { readers, writer, changes, path: path.to_owned(), found: Vec::new(), _leaving: None })
-    }
-
-    /// Opens a database only to look at it. Works on a read-only file; every write is refused,
-    /// and a search finds only what an earlier one has indexed. What is missing is told by [`SqliteStore::found`].
-    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let gate = Gate::to_read(path)?;
-        let connection = connect::reader(path)?;
-        let mut found = gate.missing(&connection)?;
-        found.extend(gate.log_damage(!found.is_empty()));
-        drop(connection);
-        gate.share()?;
-        let leaving = found.is_empty().then(|| Leaving { path: path.to_owned(), gate });
-        Ok(Self {
-            readers: Arc::new(Readers::new(path)),
-            writer: None,
-            changes: Arc::new(Changes::new()),
-            path: path.to_owned(),
-            found,
-            _leaving: leaving,
-        })
-    }
 
     /// The file it is in.
     pub fn path(&self) -> &Path {

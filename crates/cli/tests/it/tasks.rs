@@ -176,7 +176,7 @@ fn what_a_program_wrote_is_read_after_its_owner_was_killed() {
     assert!(end.code == 0 && end.err.contains("is gone with whoever had started it"), "{}", end.err);
     let kept = desk.house.rooftree(&["tasks", "tail", &task]).well();
     assert_eq!(kept, "begins\nkey [redacted: github token] is\n");
-    assert!(desk.house.rooftree(&["tasks", "list"]).well().contains("! unfinished"));
+    assert!(desk.house.rooftree(&["tasks", "list"]).well().contains("outcome unknown"));
 }
 
 #[test]

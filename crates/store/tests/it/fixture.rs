@@ -50,7 +50,7 @@ async fn data_of_an_earlier_version_is_migrated_verified_and_continued() {
     assert_eq!(store.rules().await.unwrap().1.len(), 1);
     let tasks = store.tasks(None).await.unwrap();
     assert_eq!(tasks.iter().filter(|task| task.status == TaskStatus::Running).count(), 1);
-    assert_eq!(store.search("holes", 10).await.unwrap().len(), 2);
+    assert_eq!(store.search("holes", 10).await.unwrap().len(), 6);
     let mut blobs = 0;
     for session in &live {
         for event in store.events(&session.id, 0, 1_000).await.unwrap() {
