@@ -11,6 +11,7 @@ use crate::{
     Error, Input, Process, Spawn,
     launch::{begin, failed, outlet},
     plan::Outlets,
+    sandbox::{GitGuard, Sandbox},
     spawn::backend,
 };
 
@@ -30,6 +31,9 @@ pub struct Conversation {
 pub async fn converse(mut spawn: Spawn) -> Result<Conversation, Error> {
     let (input, reader) = inlet().map_err(|source| failed(&spawn, source))?;
     spawn.input = Input::From(Arc::new(reader));
+    // It lives for hours, in which the user changes repositories too: nobody could tell whose change it was.
+    spawn.sandbox =
+        spawn.sandbox.map(|sandbox| Sandbox { git: GitGuard::default(), ..(*sandbox).clone() }.into());
     let (output, writer) = outlet(&spawn)?;
     let (heard, errors) = outlet(&spawn)?;
     let backend = backend(&spawn).await?;

@@ -53,7 +53,7 @@ pub(crate) async fn begin(
     outlets: Outlets,
 ) -> Result<Process, Error> {
     let mark = next_mark();
-    let before = before(spawn).await;
+    let before = before(spawn, backend).await;
     let (plan, feeding) =
         Plan::new(spawn, backend, &mark, outlets).map_err(|source| failed(spawn, source))?;
     let (leader, watch) = start(plan).await?.map_err(|source| failed(spawn, source))?;
@@ -62,14 +62,13 @@ pub(crate) async fn begin(
     let child = Child::new(leader, watch).map_err(|source| failed(spawn, source))?;
     feed(feeding, &spawn.input).map_err(|source| failed(spawn, source))?;
     let tree = Tree { leader: identity, mark, is_kept: backend == Some(Backend::Bubblewrap) };
-    let most = spawn.sandbox.as_ref().and_then(|sandbox| sandbox.limits.processes);
-    Ok(Process::new(child, output, tree).bounded(most, before))
+    Ok(Process::new(child, output, tree).confined(spawn.sandbox.clone(), before))
 }
 
 /// What decides what git runs, read before a confined program can change it.
-async fn before(spawn: &Spawn) -> Option<Before> {
+async fn before(spawn: &Spawn, backend: Option<Backend>) -> Option<Before> {
     let sandbox = spawn.sandbox.clone().filter(|sandbox| sandbox.git != GitGuard::default())?;
-    tokio::task::spawn_blocking(move || Before::of(&sandbox)).await.ok().flatten()
+    tokio::task::spawn_blocking(move || Before::of(&sandbox, backend)).await.ok().flatten()
 }
 
 pub(crate) fn failed(spawn: &Spawn, source: io::Error) -> Error {

@@ -2,7 +2,7 @@
 
 mod streamed;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
     io::AsyncReadExt,
@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Ending, Identity, Kept, child::Child, crowd::Crowd, kill, sandbox::Before, tree::Tree};
+use crate::{Ending, Identity, Kept, Sandbox, child::Child, crowd::Crowd, kill, sandbox::Before, tree::Tree};
 
 pub use streamed::Streamed;
 
@@ -27,6 +27,8 @@ pub struct Process {
     /// What decided what git runs, until it has been compared.
     before: Option<Before>,
     kept_out: Vec<String>,
+    /// Its gate stays open as long as this is there.
+    _sandbox: Option<Arc<Sandbox>>,
     /// Ends all of it if it becomes too many; gone with this.
     _crowd: Option<Crowd>,
     is_ended: bool,
@@ -54,12 +56,23 @@ pub struct Finished {
 
 impl Process {
     pub(crate) fn new(child: Child, output: pipe::Receiver, tree: Tree) -> Self {
-        Self { child, output, tree, before: None, kept_out: Vec::new(), _crowd: None, is_ended: false }
+        Self {
+            child,
+            output,
+            tree,
+            before: None,
+            kept_out: Vec::new(),
+            _sandbox: None,
+            _crowd: None,
+            is_ended: false,
+        }
     }
 
     /// Confined: with a limit of processes, and with what is to be compared when it has ended.
-    pub(crate) fn bounded(mut self, most: Option<usize>, before: Option<Before>) -> Self {
+    pub(crate) fn confined(mut self, sandbox: Option<Arc<Sandbox>>, before: Option<Before>) -> Self {
+        let most = sandbox.as_ref().and_then(|sandbox| sandbox.limits.processes);
         self._crowd = most.map(|most| Crowd::bounded(self.tree.clone(), most));
+        self._sandbox = sandbox;
         self.before = before;
         self
     }

@@ -12,6 +12,7 @@ mod call;
 mod check;
 mod compaction;
 mod decide;
+pub(crate) mod directory;
 mod equip;
 pub(crate) mod history;
 mod hook_points;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rooftree_protocol::{Above, Confinement, Mandate, ModelChoice, RunId, Session};
 use rooftree_tools::{Policy, ToolContext};
 
-use crate::{Surroundings, kit::Kit, world::World};
+use crate::{Surroundings, delegation::order::PostTurn, kit::Kit, world::World};
 
 /// By what name the runtime itself calls Task, to have work checked. No model is told of it, and none
 /// reaches a tool by it.
@@ -36,6 +36,8 @@ pub(crate) struct Caller {
     pub(crate) reply_at: u64,
     /// How many runs that reply delegates to.
     pub(crate) delegations: usize,
+    /// When it is this call's turn to post, among the calls of the reply.
+    pub(crate) turn: PostTurn,
     /// US dollars it may still spend, if that is bounded.
     pub(crate) money_left: Option<f64>,
 }

@@ -7,10 +7,12 @@
 mod answer;
 mod bounds;
 mod cache;
-mod dialect;
+pub(crate) mod dialect;
 mod inherit;
 mod isolation;
+pub(crate) mod order;
 mod request;
+mod response;
 mod rights;
 mod target;
 pub mod tools;
@@ -48,21 +50,25 @@ struct Asked {
     /// Whether the session was opened for it.
     is_new: bool,
     /// Whether it stays in the inbox: another process has left a run of that session open.
-    is_queued: bool,
+    is_held: bool,
     /// Whether the same call has asked before, in the life of a process that is gone.
     is_repeated: bool,
     /// US dollars set aside for it.
     share: Option<f64>,
+    /// What people call the session.
+    session_name: Option<String>,
+    /// Whether the session had something else to do when it was asked.
+    is_queued: bool,
 }
 
 /// Asks, and waits for the answer unless it is to come later.
 async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -> ToolOutput {
-    let agent = request.agent.clone();
+    let (agent, request) = (request.agent.clone(), with_defaults(&caller, request).await);
     match ask(&caller, &request, &context).await {
         Err(failure) => failure.output(&agent),
         Ok(Reached::Known(note, end)) => answer::again(note, &end),
-        Ok(Reached::Asked(asked, _, _)) if asked.is_queued => answer::queued(&request, &asked),
-        Ok(Reached::Asked(asked, _, _)) if request.background => answer::started(&request, &asked),
+        Ok(Reached::Asked(asked, _, _)) if asked.is_held => answer::queued(&request, &asked),
+        Ok(Reached::Asked(asked, _, _)) if request.is_background() => answer::started(&request, &asked),
         Ok(Reached::Asked(asked, told, question)) => {
             let late = if request.surface == Surface::Verifier { Late::Stop } else { Late::Detach };
             let waiting = wait::Waiting { asked: &asked, told, late };
@@ -72,7 +78,7 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
                     if let Some(question) = question {
                         question.keep(&caller, &asked, &end);
                     }
-                    answer::ended(&request, &asked, &end)
+                    answer::ended(&caller, &request, &asked, &end).await
                 }
                 Waited::Detached => answer::detached(&request, &asked, patience),
                 Waited::Stopped(end) => answer::stopped(&asked, end.as_deref(), patience),
@@ -80,6 +86,17 @@ async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -
             }
         }
     }
+}
+
+/// The request, with what the definition says where the call says nothing.
+async fn with_defaults(caller: &Caller, request: Request) -> Request {
+    let is_open =
+        request.background.is_none() && matches!(request.surface, Surface::Task | Surface::InvokeAgent);
+    if !is_open || request.is_fork() {
+        return request;
+    }
+    let found = target::definition(caller, &request).await;
+    Request { background: found.ok().map(|definition| definition.background), ..request }
 }
 
 /// How long an answer is waited for.
@@ -106,6 +123,9 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     let world = &caller.world;
     let definition = target::definition(caller, request).await?;
     bounds::check(caller, &definition, request)?;
+    // Invariant: messages of one reply enter an inbox in the order of the calls, and find the session that one before
+    // them has opened. A session of its own can be reached by no other call, so its copy is made without waiting.
+    caller.turn.wait().await;
     let target = target::find(caller, request, &definition, &context.call).await?;
     bounds::refuse_cycle(caller, &definition, target.id())?;
     let task = RunId::akin_to(context.call.as_str());
@@ -130,28 +150,17 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     let told = Told { end: world.replies.expect(&task), too_late };
     let mut asked = Asked {
         is_repeated: false,
+        session_name: target.name(),
+        is_queued: target.is_busy(world).await,
         share: rights::share(caller),
         task: task.clone(),
         session: target.id().clone(),
         agent: definition.name.clone(),
         is_new: matches!(target, Target::New(_) | Target::Fork { .. }),
-        is_queued: is_queued(world, &target).await?,
+        is_held: is_held(world, &target).await?,
     };
     let row = started(caller, request, &asked, mandate.workspace.clone());
-    let message = Message {
-        outside: caller.outside,
-        mandate: Some(Box::new(mandate)),
-        ..Message::new(
-            MessageId::akin_to(context.call.as_str()),
-            vec![Part::text(isolation::told(request, workspace.as_ref()))],
-            Origin::Agent {
-                session: caller.session.id.clone(),
-                agent: caller.session.agent.clone(),
-                call: Some(context.call.clone()),
-            },
-            world.now(),
-        )
-    };
+    let message = message(caller, context, mandate, isolation::told(request, workspace.as_ref()));
     let key = format!("call:{}", context.call);
     let post = Post {
         session: asked.session.clone(),
@@ -161,9 +170,15 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         capacity: limits.inbox,
     };
     // Queued one after the other: what follows finds what went before, and a crash takes the tail.
-    let opened = target.working_in(workspace.map(|workspace| workspace.cwd)).open(world);
+    let is_found_by_next = matches!(target, Target::Known(_));
+    let given = inherit::given(caller, &definition, request)?;
+    let cwd = workspace.map(|workspace| workspace.cwd);
+    let opened = target.working_in(cwd).thinking_with(given).open(world);
     world.store().put_task(row).later();
     let posted = world.store().post(post);
+    if is_found_by_next {
+        caller.turn.pass();
+    }
     // A session that was opened for this call works for this one, also if the call is made again after a crash.
     let session = asked.session.clone();
     let errand = if asked.is_new { Errand::WakeChild(session) } else { Errand::Wake(session) };
@@ -171,6 +186,8 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     rooftree_store::failpoint::reach("task.asking");
     let kept = async {
         opened.await?;
+        // From here on the next call finds it.
+        caller.turn.pass();
         posted.await
     };
     match kept.await {
@@ -184,17 +201,30 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
 }
 
 /// Whether a message to this session waits until a process that it belongs to goes on with it.
-async fn is_queued(world: &World, target: &Target) -> Result<bool, Failure> {
+async fn is_held(world: &World, target: &Target) -> Result<bool, Failure> {
     let Target::Known(session) = target else { return Ok(false) };
     let queued = interrupted::stays_queued(world, &session.id).await;
     queued.map_err(|error| Failure::NotStarted(error.problem().message))
 }
 
+/// The message that asks. It has the call's own id, so that the same call finds it again.
+fn message(caller: &Caller, context: &ToolContext, mandate: Mandate, words: String) -> Message {
+    let origin = Origin::Agent {
+        session: caller.session.id.clone(),
+        agent: caller.session.agent.clone(),
+        call: Some(context.call.clone()),
+    };
+    let id = MessageId::akin_to(context.call.as_str());
+    let message = Message::new(id, vec![Part::text(words)], origin, caller.world.now());
+    Message { outside: caller.outside, mandate: Some(Box::new(mandate)), ..message }
+}
+
 fn mode(caller: &Caller, request: &Request) -> RunMode {
     match request.strategy {
         _ if request.surface == Surface::Verifier => RunMode::Verifying,
-        _ if request.background => RunMode::Background,
+        // In background too: what the provider has read of the conversation stays good.
         Strategy::Fork => RunMode::Fork,
+        _ if request.is_background() => RunMode::Background,
         _ if caller.delegations > 1 => RunMode::Parallel,
         _ => RunMode::Foreground,
     }
@@ -219,6 +249,22 @@ fn started(caller: &Caller, request: &Request, asked: &Asked, workspace: Option<
 }
 
 impl Asked {
+    /// A task that is known.
+    fn of(task: RunId, session: SessionId, agent: String) -> Self {
+        let (is_new, is_repeated, is_queued, is_held) = (false, false, false, false);
+        Self {
+            task,
+            session,
+            agent,
+            is_new,
+            is_repeated,
+            share: None,
+            session_name: None,
+            is_queued,
+            is_held,
+        }
+    }
+
     fn note(&self) -> TaskNote {
         TaskNote {
             outside: false,

@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::Sandbox;
+use super::{Backend, Sandbox};
 use judge::{Verdict, judge};
 use look::{Look, Places};
 use replace::Store;
@@ -46,13 +46,15 @@ pub struct GitGuard {
 #[derive(Debug)]
 pub(crate) struct Before {
     places: Places,
+    /// What the program could not change: if it has changed, that was the user.
+    fixed: Vec<PathBuf>,
     quarantine: Option<PathBuf>,
     look: Look,
 }
 
 impl Before {
     /// Reads it. Blocks; none if nothing has to be compared.
-    pub(crate) fn of(sandbox: &Sandbox) -> Option<Self> {
+    pub(crate) fn of(sandbox: &Sandbox, backend: Option<Backend>) -> Option<Self> {
         let GitGuard { workspaces, directories, allowed, quarantine } = &sandbox.git;
         if workspaces.is_empty() && directories.is_empty() {
             return None;
@@ -70,7 +72,10 @@ impl Before {
             allowed: real(allowed),
         };
         let look = Look::at(&places);
-        Some(Self { places, quarantine: quarantine.clone(), look })
+        let is_mounted = |path: &&PathBuf| fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink());
+        let protected = sandbox.protected.iter().filter(|_| backend == Some(Backend::Bubblewrap));
+        let fixed = real(&protected.filter(is_mounted).cloned().collect::<Vec<_>>());
+        Some(Self { places, fixed, quarantine: quarantine.clone(), look })
     }
 
     /// Compares, and undoes what would make git run something. Blocks; says what it did, for people.
@@ -79,7 +84,8 @@ impl Before {
         let paths: BTreeSet<&PathBuf> = self.look.files.keys().chain(after.files.keys()).collect();
         let mut store = Store::new(self.quarantine.clone());
         let mut told = Vec::new();
-        for path in paths {
+        let is_fixed = |path: &PathBuf| self.fixed.iter().any(|fixed| path.starts_with(fixed));
+        for path in paths.into_iter().filter(|path| !is_fixed(path)) {
             let (before, now) = (self.look.files.get(path), after.files.get(path));
             if let Some(verdict) = judge(before, now) {
                 told.push(self.undo(path, &verdict, &mut store));

@@ -128,7 +128,23 @@ pub(super) fn is_strict(schema: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use rooftree_protocol::{CallId, ErrorCode};
+
     use super::*;
+
+    #[test]
+    fn r1_d17_the_error_of_a_sub_agent_stands_first() {
+        let flagged = |outcome, text: &str| {
+            let content = vec![Part::text(text)];
+            flag(&ToolResult { call: CallId::from_entropy(1), outcome, content })
+        };
+        let failed = Outcome::Failed(ErrorCode::ToolFailed);
+        assert_eq!(flagged(failed, "[ERROR: sub-agent 'x' failed: y.]"), "");
+        assert_eq!(flagged(failed, "no such file"), "[failed] ");
+        assert_eq!(flagged(Outcome::Cancelled, "[cancelled] the run ended"), "");
+        assert_eq!(flagged(Outcome::Cancelled, "stopped"), "[cancelled] ");
+        assert_eq!(flagged(Outcome::Done, "fine"), "");
+    }
 
     #[test]
     fn arguments_are_always_an_object_and_input_is_never_lost() {

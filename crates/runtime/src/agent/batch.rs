@@ -21,7 +21,11 @@ use super::{
     limits::End,
     questions, result,
 };
-use crate::{Error, doorway::Pass};
+use crate::{
+    Error,
+    delegation::order::{PostTurn, PostTurns},
+    doorway::Pass,
+};
 
 /// How long a cancelled tool may take to stop before it is given up.
 const GRACE: Duration = Duration::from_secs(5);
@@ -50,7 +54,12 @@ pub(super) async fn run(
     let before = used.len();
     intend(agent, &calls).await?;
     let stop = CancellationToken::new();
-    let running = calls.into_iter().map(|one| start(agent, one, stop.child_token())).collect();
+    let mut turns = PostTurns::default();
+    let started = calls.into_iter().map(|one| {
+        let turn = turns.of(one.tool.as_ref(), &one.input);
+        start(agent, one, stop.child_token(), turn)
+    });
+    let running = started.collect();
     let mut batch = Batch { running, asked: Vec::new(), inner: inner::Questions::default() };
     let end = loop {
         match batch.step(agent, used).await? {
@@ -124,7 +133,7 @@ impl Batch {
     async fn begin(&mut self, agent: &mut Agent, ready: Vec<inner::Ready>) -> Result<(), Error> {
         for inner::Ready { one, gone } in ready {
             intend(agent, std::slice::from_ref(&one)).await?;
-            self.running.push(start(agent, one, gone));
+            self.running.push(start(agent, one, gone, PostTurn::default()));
         }
         Ok(())
     }
@@ -179,8 +188,8 @@ fn intent(one: &Prepared) -> EventBody {
     }
 }
 
-fn start(agent: &Agent, one: Prepared, cancel: CancellationToken) -> Running {
-    let mut context = context(agent, &one, cancel);
+fn start(agent: &Agent, one: Prepared, cancel: CancellationToken, turn: PostTurn) -> Running {
+    let mut context = context(agent, &one, cancel, turn);
     let pass = pass(agent, &one);
     context.way_back = pass.as_ref().map(|pass| pass.way_back.clone());
     let since = agent.world.now();

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Agent, journal::Teller};
-use crate::{Secrets, caller::Caller, memory, secrets::Held, workspace};
+use crate::{Secrets, caller::Caller, delegation::order::PostTurn, memory, secrets::Held, workspace};
 
 /// A call that passed every check but the last.
 #[derive(Clone)]
@@ -45,7 +45,12 @@ impl Prepared {
 }
 
 /// What a tool is given besides its arguments.
-pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) -> ToolContext {
+pub(super) fn context(
+    agent: &Agent,
+    one: &Prepared,
+    cancel: CancellationToken,
+    turn: PostTurn,
+) -> ToolContext {
     let call = &one.call.id;
     let store = agent.world.store().clone();
     ToolContext {
@@ -54,7 +59,7 @@ pub(super) fn context(agent: &Agent, one: &Prepared, cancel: CancellationToken) 
         cwd: agent.session.cwd.as_path().into(),
         reach: one.reach.clone(),
         cancel,
-        caller: called_by(agent, one),
+        caller: called_by(agent, one, turn),
         way_back: None,
         views: agent.views.clone(),
         todos: agent.history.todos(),
@@ -131,11 +136,11 @@ impl Drop for Telling {
 }
 
 /// Who calls, for the tools that ask other agents. The others need not know, and are spared the cost.
-fn called_by(agent: &Agent, one: &Prepared) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
+fn called_by(agent: &Agent, one: &Prepared, turn: PostTurn) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
     let run = agent.run_id().filter(|_| one.tool.needs_caller())?;
     let asks = |open: &&super::history::OpenCall| matches!(agent.kit.toolset.find(&open.call.tool), Found::Tool(tool) if tool.spec().name == "Task");
     let delegations = agent.history.open_calls().filter(asks).count();
-    Some(Arc::new(caller(agent, run, delegations)))
+    Some(Arc::new(Caller { turn, ..caller(agent, run, delegations) }))
 }
 
 /// An agent in the middle of a run that delegates to so many at once.
@@ -155,6 +160,7 @@ pub(super) fn caller(agent: &Agent, run: RunId, delegations: usize) -> Caller {
         mandate: agent.mandate.clone(),
         reply_at: agent.history.reply_at(),
         delegations,
+        turn: PostTurn::default(),
         money_left: super::budget::left(agent),
     }
 }

@@ -80,7 +80,8 @@ impl Agent {
         self.remarks.extend(rights::hiding(&bounding));
         let is_bounded_alike = rights::are_same(&self.bounding, &bounding);
         self.bounding = bounding;
-        let is_same = Arc::ptr_eq(&self.kit, &kit) && Arc::ptr_eq(&self.surroundings, &around);
+        let has_moved = self.change_directory(mandate.as_deref()).await;
+        let is_same = !has_moved && Arc::ptr_eq(&self.kit, &kit) && Arc::ptr_eq(&self.surroundings, &around);
         if is_same && is_bounded_alike && self.mandate == mandate {
             return Ok(());
         }

@@ -158,6 +158,11 @@ impl Journal {
         self.teller.parent_run = parent_run;
     }
 
+    /// From now on the session works in this directory.
+    pub(crate) fn works_in(&mut self, cwd: std::path::PathBuf) {
+        Arc::make_mut(&mut self.teller.session).cwd = cwd;
+    }
+
     /// The session this is the journal of.
     pub(crate) fn session(&self) -> &Arc<Session> {
         &self.teller.session

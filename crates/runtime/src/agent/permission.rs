@@ -19,7 +19,7 @@ use super::{
     limits::End,
     run_view::Asked,
 };
-use crate::{Error, standing};
+use crate::{Error, delegation::order::PostTurn, standing};
 
 /// What came of the question.
 pub(super) enum Permitted {
@@ -87,7 +87,7 @@ pub(super) async fn put(agent: &mut Agent, one: &Prepared, reason: String) -> Re
         let words = format!("[auto-rejected: nobody can be asked] {reason}");
         return Ok(Put::Settled(Permitted::No(words)));
     }
-    let context = context(agent, one, CancellationToken::new());
+    let context = context(agent, one, CancellationToken::new(), PostTurn::default());
     if before.is_none()
         && let Err(words) = one.tool.foresee(&one.input, &context)
     {

@@ -47,7 +47,7 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
         error: end.problem(),
     };
     let asked = run.mandate.clone().filter(|mandate| mandate.expects_answer());
-    let told = asked.map(|mandate| (mandate, Arc::new(summary.clone())));
+    let told = asked.map(|mandate| (mandate, Arc::new(cleaned(agent, &summary))));
     let id = run.id.clone();
     let snippet = (!summary.text.is_empty()).then(|| shortened(&summary.text, 120));
     bodies.push(EventBody::RunCompleted(summary));
@@ -57,6 +57,7 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
         run: agent.run_id(),
         opens: Some(None),
         snippet,
+        blobs: told.iter().filter_map(|(_, end)| long_answer(agent, end)).collect(),
         posts: told.iter().map(|(mandate, end)| reply(agent, &id, mandate, end)).collect(),
         tasks: told.iter().map(|(mandate, end)| task::ended(agent, &id, mandate, end)).collect(),
         ..Commit::default()
@@ -76,6 +77,17 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
         let _ = agent.world.errands.send(Errand::Cancel(task.session, task.task));
     }
     Ok(())
+}
+
+/// The end as it is told to another session. A blob is named by what is in it, so secrets go first.
+fn cleaned(agent: &Agent, end: &RunEnd) -> RunEnd {
+    let text = agent.world.secrets().clean(&end.text).unwrap_or_else(|| end.text.clone());
+    RunEnd { text, ..end.clone() }
+}
+
+/// All of an answer that is told in part.
+fn long_answer(agent: &Agent, end: &RunEnd) -> Option<Vec<u8>> {
+    task::is_cut(end, agent.kit.limits.answer_chars).then(|| end.text.trim().as_bytes().to_vec())
 }
 
 /// The message to whoever delegated this run. It is part of the commit that ends it, so there is

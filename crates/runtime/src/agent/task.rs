@@ -6,7 +6,7 @@ use rooftree_protocol::{
     Mandate, RunId, RunStatus, Usage,
     event::{RunEnd, RunMode, WorkspaceNote},
 };
-use rooftree_store::{TaskRow, TaskStatus};
+use rooftree_store::{TaskRow, TaskStatus, blob_id};
 use rooftree_tools::output;
 use serde_json::{Map, Value};
 
@@ -116,11 +116,20 @@ pub(crate) fn answer(agent: &str, run: &RunId, end: &RunEnd, limit: usize) -> St
     }
 }
 
+/// Whether the answer of a run is too long to be told whole.
+pub(super) fn is_cut(end: &RunEnd, limit: usize) -> bool {
+    output::is_long(end.text.trim(), limit)
+}
+
 /// The same without what became of its working copy.
 pub(crate) fn said(agent: &str, end: &RunEnd, limit: usize) -> String {
     let text = end.text.trim();
-    let text =
-        if output::is_long(text, limit) { output::cut(text, limit, None).text } else { text.to_owned() };
+    // The whole of a long answer is kept as a blob with the commit that ends the run.
+    let text = if is_cut(end, limit) {
+        output::cut(text, limit, Some(&blob_id(text.as_bytes()))).text
+    } else {
+        text.to_owned()
+    };
     let failure = match end.status {
         RunStatus::Completed if end.is_refuted() => format!(
             "says it is done, but its work was not verified ({}); what follows is its own claim.",

@@ -1,7 +1,7 @@
 //! What the one who asked reads: that it has begun, how it ended, why it did not begin.
 
 use rooftree_protocol::{
-    ErrorCode, RunStatus,
+    ErrorCode,
     event::{RunEnd, TaskNote},
 };
 use rooftree_tools::ToolOutput;
@@ -10,8 +10,9 @@ use serde_json::{Map, Value, json};
 use super::{
     Asked,
     request::{Request, Surface},
+    response,
 };
-use crate::{agent::task, interrupted};
+use crate::{agent::task, caller::Caller, interrupted};
 
 /// Why nothing was asked.
 #[derive(Debug)]
@@ -87,7 +88,10 @@ pub(super) fn started(request: &Request, asked: &Asked) -> ToolOutput {
             )
         }
         Surface::StartBackgroundAgent => format!("Background agent started: {session}."),
-        Surface::AgentsMessage => spelled(message(asked, "async", "started", Map::new())),
+        Surface::AgentsMessage => {
+            let status = if asked.is_queued { "queued" } else { "started" };
+            spelled(&message(asked, "async", status, Map::new()))
+        }
     };
     ToolOutput { task: Some(asked.note()), ..ToolOutput::done(words) }
 }
@@ -97,7 +101,7 @@ pub(super) fn queued(request: &Request, asked: &Asked) -> ToolOutput {
     let words = interrupted::queued(&asked.session);
     let words = match request.surface {
         Surface::AgentsMessage => {
-            spelled(message(asked, "async", "queued", object(json!({"message": words}))))
+            spelled(&message(asked, "async", "queued", object(json!({"message": words}))))
         }
         _ => format!("{words} (task {})", asked.task),
     };
@@ -114,7 +118,7 @@ pub(super) fn detached(request: &Request, asked: &Asked, seconds: u64) -> ToolOu
     let words = match request.surface {
         Surface::AgentsMessage => {
             let more = json!({"timeoutSeconds": seconds, "message": words});
-            spelled(message(asked, "sync", "timeout", object(more)))
+            spelled(&message(asked, "sync", "timeout", object(more)))
         }
         _ => words,
     };
@@ -138,9 +142,9 @@ pub(super) fn cancelled(asked: &Asked) -> ToolOutput {
 }
 
 /// It has ended. What did not succeed is not told as if it had.
-pub(super) fn ended(request: &Request, asked: &Asked, end: &RunEnd) -> ToolOutput {
+pub(super) async fn ended(caller: &Caller, request: &Request, asked: &Asked, end: &RunEnd) -> ToolOutput {
     let words = match request.surface {
-        Surface::AgentsMessage => spelled(response(asked, end)),
+        Surface::AgentsMessage => response::spelled(caller, asked, end).await,
         // What it says ends with its verdict, and nothing is said after it.
         Surface::Verifier => task::said(&asked.agent, end, usize::MAX),
         _ => told(&asked.note(), end),
@@ -190,25 +194,18 @@ pub(super) fn output(note: TaskNote, end: &RunEnd, words: String) -> ToolOutput 
     ToolOutput { failure, ..output }
 }
 
-fn response(asked: &Asked, end: &RunEnd) -> Map<String, Value> {
-    let status = if end.is_success() { "complete" } else { "error" };
-    let more = json!({
-        "response": task::answer(&asked.agent, &asked.task, end, usize::MAX),
-        "truncated": end.status == RunStatus::Truncated,
-        "verified": end.verified,
-        "durationMs": end.duration_ms,
-        "toolCallCount": end.calls,
-        "toolCalls": end.tools.iter().map(|tool| json!({"name": tool})).collect::<Vec<_>>(),
-    });
-    message(asked, "sync", status, object(more))
-}
-
-fn message(asked: &Asked, mode: &str, status: &str, more: Map<String, Value>) -> Map<String, Value> {
+pub(super) fn message(
+    asked: &Asked,
+    mode: &str,
+    status: &str,
+    more: Map<String, Value>,
+) -> Map<String, Value> {
     let mut answer = object(json!({
         "mode": mode,
         "status": status,
         "agentId": asked.agent,
         "sessionId": asked.session,
+        "sessionName": asked.session_name,
         "created": asked.is_new,
         "responseId": asked.task,
     }));
@@ -216,10 +213,10 @@ fn message(asked: &Asked, mode: &str, status: &str, more: Map<String, Value>) ->
     answer
 }
 
-fn object(value: Value) -> Map<String, Value> {
+pub(super) fn object(value: Value) -> Map<String, Value> {
     if let Value::Object(object) = value { object } else { Map::new() }
 }
 
-fn spelled(answer: Map<String, Value>) -> String {
-    serde_json::to_string_pretty(&answer).unwrap_or_default()
+pub(super) fn spelled(answer: &Map<String, Value>) -> String {
+    serde_json::to_string_pretty(answer).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use rooftree_tools::toolset::is_named;
 
 use super::{
     answer::Failure,
-    request::{Request, Strategy, Surface},
+    request::{Request, Surface},
 };
 use crate::{caller::Caller, replies::Full};
 
@@ -20,7 +20,7 @@ pub(super) fn check(caller: &Caller, definition: &AgentDefinition, request: &Req
         return Err(Failure::TooDeep(caller.kit.limits.depth));
     }
     // A fork asks nobody else.
-    if request.strategy == Strategy::Fork || may_ask(caller, definition) {
+    if request.is_fork() || may_ask(caller, definition) {
         Ok(())
     } else {
         Err(Failure::NotAccessible(format!(
@@ -30,10 +30,10 @@ pub(super) fn check(caller: &Caller, definition: &AgentDefinition, request: &Req
     }
 }
 
-/// Whether the definitions of the two let one ask the other.
+/// Whether the definitions of the two let one ask the other. One that is hidden is started by people only.
 pub(super) fn may_ask(caller: &Caller, definition: &AgentDefinition) -> bool {
     let scope = &caller.kit.definition.agents;
-    definition.use_as != UseAs::Primary && is_named(scope, &definition.name)
+    !definition.hidden && definition.use_as != UseAs::Primary && is_named(scope, &definition.name)
 }
 
 /// Nobody waits for somebody who waits for them.

@@ -42,7 +42,7 @@ impl Question {
     pub(super) fn of(caller: &Caller, asking: &Asking<'_>, mandate: &Mandate) -> Option<Self> {
         let request = asking.request;
         let is_plain = request.strategy == Strategy::New
-            && !request.background
+            && !request.is_background()
             && !matches!(request.surface, Surface::AgentsMessage | Surface::Verifier)
             && mandate.mode != RunMode::Fork;
         let only_looks = mandate.tools.iter().all(|tool| dependencies::READ_ONLY.contains(&tool.as_str()));

@@ -6,6 +6,8 @@
 use rooftree_protocol::{Dialect, ToolSpec};
 use rooftree_tools::arguments::{self, Argument, Kind};
 
+use super::request::{ARGUMENTS, Surface};
+
 const TIERS: &[&str] = &["fast", "standard", "powerful"];
 const THOROUGHNESS: &[&str] = &["quick", "medium", "thorough"];
 
@@ -53,6 +55,64 @@ const SEND: [Argument; 2] = [
     Argument::new("agentId", Kind::Text, "To whom; the most recent foreground agent if absent."),
 ];
 
+const CLAUDE_OUTPUT: [Argument; 3] = [
+    Argument::new("task_id", Kind::Text, "").required(),
+    Argument::new("block", Kind::Flag, "Wait for it to end; true if absent."),
+    Argument::new("timeout", Kind::Number, "Milliseconds to wait, 30000 if absent."),
+];
+
+const FOR_KODA: &str = "Give a task to a sub-agent, which works on it with its own context and tools and answers with \
+a text. It sees only your prompt; `fork` inherits this conversation. Several InvokeAgent calls in one reply run at the \
+same time. With background you go on at once, and the result is injected when it is there: do not poll. A question \
+about unchanged files that was asked before is answered from a cache and marked [cached: true]. A result that begins \
+with [ERROR: did not succeed. A sub-agent cannot invoke agents itself.";
+const FOR_ASSISTANT: &str = "Send a message to another agent. With mode sync you wait for its answer, with async you go \
+on at once and are told when it ends. It sees only what you write. The answer is JSON with status, sessionId and \
+response; several calls in one reply run at the same time.";
+const FOR_DAYCARE: &str = "Start an agent that works in background with its own context and tools. It sees only your \
+prompt, so say everything it needs. You are told when it ends: do not poll.";
+
+/// The arguments of Task that a surface has: what a model that was told of it is answered with.
+pub(super) fn arguments_of(surface: Surface) -> &'static [Argument] {
+    match surface {
+        Surface::Task | Surface::Verifier => &ARGUMENTS,
+        Surface::InvokeAgent => &KODA,
+        Surface::AgentsMessage => &ASSISTANT,
+        Surface::StartBackgroundAgent => &DAYCARE,
+    }
+}
+
+/// What a surface calls the agent and the task.
+pub(super) fn names_in(surface: Surface) -> (&'static str, &'static str) {
+    match surface {
+        Surface::InvokeAgent => ("agent_name", "prompt"),
+        Surface::AgentsMessage => ("agentId", "content"),
+        Surface::Task | Surface::StartBackgroundAgent | Surface::Verifier => ("subagent_type", "prompt"),
+    }
+}
+
+/// What Task is called in a dialect, and the argument that names the agent; none where no agent can be chosen.
+pub(crate) fn task_in(dialect: Dialect) -> (&'static str, Option<&'static str>) {
+    match dialect {
+        Dialect::Rooftree | Dialect::Fourmis => ("Task", Some("subagent_type")),
+        Dialect::Emdash => ("task", Some("subagent_type")),
+        Dialect::Daycare => ("start_background_agent", None),
+        Dialect::Assistant => ("agents_message", Some("agentId")),
+        Dialect::Koda => ("InvokeAgent", Some("agent_name")),
+    }
+}
+
+/// What a tool does, in the words of a dialect.
+fn description(spec: &ToolSpec, dialect: Dialect) -> String {
+    match (spec.name.as_str(), dialect) {
+        ("Task", Dialect::Koda) => FOR_KODA.to_owned(),
+        ("Task", Dialect::Assistant) => FOR_ASSISTANT.to_owned(),
+        ("Task", Dialect::Daycare) => FOR_DAYCARE.to_owned(),
+        ("Task", Dialect::Emdash) => spec.description.replace("Task calls", "task calls"),
+        _ => spec.description.clone(),
+    }
+}
+
 /// The tool as this dialect knows it; none if it is known by its own name and arguments.
 pub(super) fn spec(spec: &ToolSpec, dialect: Dialect) -> Option<ToolSpec> {
     let (name, arguments): (&str, &[Argument]) = match (spec.name.as_str(), dialect) {
@@ -61,10 +121,11 @@ pub(super) fn spec(spec: &ToolSpec, dialect: Dialect) -> Option<ToolSpec> {
         ("Task", Dialect::Assistant) => ("agents_message", &ASSISTANT),
         ("Task", Dialect::Fourmis) => ("Task", &FOURMIS),
         ("Task", Dialect::Koda) => ("InvokeAgent", &KODA),
+        ("TaskOutput", Dialect::Fourmis) => ("TaskOutput", &CLAUDE_OUTPUT),
         ("SendMessage", Dialect::Daycare) => ("send_agent_message", &SEND),
         _ => return renamed(spec, dialect),
     };
-    Some(arguments::spec(name, &spec.description, arguments))
+    Some(arguments::spec(name, &description(spec, dialect), arguments))
 }
 
 fn renamed(spec: &ToolSpec, dialect: Dialect) -> Option<ToolSpec> {
@@ -115,6 +176,7 @@ mod tests {
     /// What a dialect says for a request, as far as it can say it.
     fn said(dialect: Dialect, request: &Request) -> Option<(&'static str, Value)> {
         let Request { agent, prompt, background, max_turns, thoroughness, .. } = request;
+        let background = *background;
         let plain = max_turns.is_none() && thoroughness.is_none();
         Some(match dialect {
             Dialect::Rooftree => (
@@ -138,9 +200,9 @@ mod tests {
             Dialect::Assistant if plain => (
                 "agents_message",
                 json!({"agentId": agent, "content": prompt, "session": "create",
-                       "mode": if *background { "async" } else { "sync" }}),
+                       "mode": if background == Some(true) { "async" } else { "sync" }}),
             ),
-            Dialect::Daycare if plain && *background && agent == "task" => {
+            Dialect::Daycare if plain && background == Some(true) && agent == "task" => {
                 ("start_background_agent", json!({"prompt": prompt}))
             }
             _ => return None,
@@ -160,9 +222,10 @@ mod tests {
                                 agent,
                                 prompt,
                                 description: None,
-                                background,
+                                background: Some(background),
                                 strategy: Default::default(),
                                 model: None,
+                                tier: None,
                                 max_turns,
                                 thoroughness,
                                 isolation: None,

@@ -1,7 +1,7 @@
 //! What the asked one is given: no more than whoever asks may do, and what the call says.
 
 use rooftree_protocol::{
-    AgentDefinition, CallId, Effort, Mandate, ModelChoice, Thoroughness, event::RunMode,
+    AgentDefinition, CallId, Dialect, Effort, Mandate, ModelChoice, Thoroughness, event::RunMode,
 };
 
 use super::{
@@ -11,6 +11,9 @@ use super::{
     target::Target,
 };
 use crate::{caller::Caller, definitions::READ_ONLY, remote};
+
+/// Turns that emdash gives a sub-agent.
+const EMDASH_TURNS: u32 = 10;
 
 /// What one delegation is about.
 pub(super) struct Asking<'a> {
@@ -35,11 +38,17 @@ pub(super) fn mandate(caller: &Caller, asking: &Asking<'_>) -> Result<Mandate, F
         title: request.title(),
         mode,
         model: model(caller, definition, request, target)?,
-        max_turns: request.max_turns,
+        max_turns: request.max_turns.or_else(|| usual_turns(caller, definition)),
         quiet: caller.is_directed,
         thoroughness: request.thoroughness,
         ..most
     })
+}
+
+/// Turns of a sub-agent whose call and definition say nothing, in the dialect of the caller.
+fn usual_turns(caller: &Caller, definition: &AgentDefinition) -> Option<u32> {
+    let is_emdash = caller.kit.definition.source.dialect == Dialect::Emdash;
+    (is_emdash && definition.max_turns.is_none()).then_some(EMDASH_TURNS)
 }
 
 /// The call's model, the definition's, the session's, that of whoever asks.
@@ -49,25 +58,51 @@ fn model(
     request: &Request,
     target: &Target,
 ) -> Result<Option<ModelChoice>, Failure> {
-    let named = |name: &String| {
-        (caller.world.options.naming)(name).map_err(|problem| Failure::Model(problem.message))
-    };
     let sessions = match target {
         Target::Known(session) => session.model.as_deref().and_then(|model| model.parse().ok()),
         Target::New(_) | Target::Fork { .. } => None,
     };
     let defined = || if request.strategy == Strategy::Fork { None } else { definition.model.clone() };
-    let chosen = match &request.model {
-        Some(name) => Some(named(name)?),
+    let chosen = match called_for(caller, request)? {
+        Some(choice) => Some(choice),
         None => defined().or(sessions).or_else(|| caller.model.clone()),
     };
     Ok(chosen.map(|choice| with_effort(choice, request.thoroughness)))
 }
 
+/// The model a new session is given to keep: the call's, or that of the caller. A definition's own is looked up each
+/// time, so that a change of it counts.
+pub(super) fn given(
+    caller: &Caller,
+    definition: &AgentDefinition,
+    request: &Request,
+) -> Result<Option<ModelChoice>, Failure> {
+    match called_for(caller, request)? {
+        Some(choice) => Ok(Some(choice)),
+        None if definition.model.is_some() && request.strategy != Strategy::Fork => Ok(None),
+        None => Ok(caller.model.clone()),
+    }
+}
+
+/// The model the call itself asks for. A tier for which there is no model here is a wish that cannot be met, and
+/// `inherit` is none: then what would be used anyway is used.
+fn called_for(caller: &Caller, request: &Request) -> Result<Option<ModelChoice>, Failure> {
+    match (&request.model, &request.tier) {
+        (Some(name), _) if name.eq_ignore_ascii_case("inherit") => Ok(caller.model.clone()),
+        (Some(name), _) => named(caller, name).map(Some),
+        (None, Some(tier)) => Ok(named(caller, tier).ok()),
+        (None, None) => Ok(None),
+    }
+}
+
+fn named(caller: &Caller, name: &str) -> Result<ModelChoice, Failure> {
+    (caller.world.options.naming)(name).map_err(|problem| Failure::Model(problem.message))
+}
+
 fn with_effort(choice: ModelChoice, thoroughness: Option<Thoroughness>) -> ModelChoice {
     let effort = match thoroughness {
-        None | Some(Thoroughness::Medium) => None,
-        Some(Thoroughness::Quick) => Some(Effort::Low),
+        // Any effort makes some models think that would not: quick is said in words only.
+        None | Some(Thoroughness::Quick | Thoroughness::Medium) => None,
         Some(Thoroughness::Thorough) => Some(Effort::High),
     };
     // A model of a script takes no hint how hard to think: its name would not be its name any more.

@@ -1,6 +1,6 @@
 //! Who gets a working copy of its own: whoever can write while others work in the same place.
 
-use rooftree_protocol::{Isolation, Mandate};
+use rooftree_protocol::{Isolation, Mandate, RunId};
 use serde_json::Value;
 
 use super::{
@@ -10,6 +10,7 @@ use super::{
     target::Target,
 };
 use crate::{
+    agent::directory,
     caller::Caller,
     workspace::{self, Workspace},
 };
@@ -36,7 +37,7 @@ const HARMLESS: [&str; 18] = [
     "Task",
 ];
 
-/// Makes the copy, if there is to be one and the session is still to be opened.
+/// Makes the copy, if there is to be one and the session has no directory yet, or none any more.
 pub(super) async fn provision(
     caller: &Caller,
     asking: &Asking<'_>,
@@ -47,17 +48,30 @@ pub(super) async fn provision(
         Isolation::Worktree => true,
         Isolation::Auto => can_write(mandate) && has_company(caller, asking),
     };
-    if !wanted || matches!(asking.target, Target::Known(_)) {
+    if !wanted || matches!(asking.target, Target::Known(session) if session.cwd.is_dir()) {
         return Ok(None);
     }
     let world = &caller.world;
-    // The same call, made again after a crash: the copy is there, and so is the session in it.
-    if let Ok(Some(_)) = world.store().session(asking.target.id()).await {
+    // The same call, made again after a crash: the copy is there, and so is the message about it.
+    let task = RunId::akin_to(asking.call.as_str());
+    let is_repeated = match asking.target {
+        Target::Known(_) => matches!(world.store().task(task.as_str()).await, Ok(Some(_))),
+        _ => matches!(world.store().session(asking.target.id()).await, Ok(Some(_))),
+    };
+    if is_repeated {
         return Ok(None);
     }
+    let from = match asking.target {
+        // Its own copy was removed; the next one is made from the same original.
+        Target::Known(session) => match directory::original(world, session).await {
+            Some(original) => original,
+            None => return Ok(None),
+        },
+        Target::New(_) | Target::Fork { .. } => caller.session.cwd.clone(),
+    };
     let unique = asking.call.as_str();
     let place = &world.options.workspaces;
-    let made = workspace::provision(&caller.session.cwd, &asking.definition.name, unique, place).await;
+    let made = workspace::provision(&from, &asking.definition.name, unique, place).await;
     made.map(Some).map_err(|problem| {
         let fix = problem.fix.map(|fix| format!(" ({fix})")).unwrap_or_default();
         Failure::NoWorkspace(format!(
@@ -73,7 +87,7 @@ fn can_write(mandate: &Mandate) -> bool {
 
 /// Whether somebody else works at the same time: another child, or the one who asks.
 fn has_company(caller: &Caller, asking: &Asking<'_>) -> bool {
-    asking.request.background || caller.delegations > 1
+    asking.request.is_background() || caller.delegations > 1
 }
 
 /// What the asked one reads: with a copy of its own, also where it works and that the original's paths do not

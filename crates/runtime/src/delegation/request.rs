@@ -2,13 +2,13 @@
 
 use rooftree_protocol::{Isolation, Thoroughness};
 use rooftree_tools::arguments::{self, Argument, Kind};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::dialect;
 use crate::caller::VERIFYING;
 
 /// The arguments of Task, and those of its other names.
-pub(super) const ARGUMENTS: [Argument; 14] = [
+pub(super) const ARGUMENTS: [Argument; 15] = [
     Argument::new("description", Kind::Text, "The task in three to five words.").also(&["name"]),
     Argument::new("prompt", Kind::Text, "The task. The agent sees nothing else of this conversation.")
         .required()
@@ -29,36 +29,31 @@ pub(super) const ARGUMENTS: [Argument; 14] = [
     Argument::accepted("session", Kind::Text),
     Argument::accepted("mode", Kind::Text),
     Argument::accepted("team_name", Kind::Text),
+    // By what other name the tool was called: so arguments that a hook gives back keep it.
+    Argument::accepted("called_as", Kind::Text),
 ];
 
 /// One delegation as it is asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Request {
     pub(super) agent: String,
     pub(super) prompt: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) description: Option<String>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) background: bool,
-    #[serde(default)]
+    /// Whether it works in background, if the call says so; else its definition does.
+    pub(super) background: Option<bool>,
     pub(super) strategy: Strategy,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `fast`, `standard` or `powerful`: a wish, where `model` is an order.
+    pub(super) tier: Option<String>,
     pub(super) max_turns: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) thoroughness: Option<Thoroughness>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) isolation: Option<Isolation>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) timeout_secs: Option<u64>,
-    #[serde(default)]
     pub(super) surface: Surface,
 }
 
 /// Which session is asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Strategy {
     /// A new one.
     #[default]
@@ -74,8 +69,7 @@ pub(super) enum Strategy {
 }
 
 /// By what name the tool was called, which decides how the answer is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Surface {
     /// `Task`.
     #[default]
@@ -91,39 +85,105 @@ pub(super) enum Surface {
 }
 
 impl Request {
-    /// Reads the arguments a model wrote under one of the tool's names.
+    /// Reads the arguments a model wrote under one of the tool's names, or a hook in their place.
     pub(super) fn read(called_as: &str, input: Value) -> Result<Self, String> {
         let surface = Surface::of(called_as);
-        let mut input =
-            arguments::normalise(called_as, &ARGUMENTS, with_default_agent(called_as, surface, input))?;
+        let input = with_default_agent(called_as, surface, input);
+        let read = arguments::normalise(called_as, &ARGUMENTS, input.clone());
+        // What is wrong is said in the words that this model was told.
+        let own = |words: String| match arguments::normalise(called_as, dialect::arguments_of(surface), input)
+        {
+            Err(own) => own,
+            Ok(_) => words,
+        };
+        let mut read = read.map_err(own)?;
+        let surface = match (surface, read.remove("called_as")) {
+            // Invariant: nothing that is written makes a call one of the runtime's own.
+            (Surface::Task, Some(Value::String(name))) if name != VERIFYING => Surface::of(&name),
+            (surface, _) => surface,
+        };
+        Self::from_arguments(called_as, surface, read)
+    }
+
+    /// Reads arguments that were read before and written by `to_value`.
+    pub(super) fn canonical(input: &Value) -> Result<Self, String> {
+        let called_as = arguments::text(input, "called_as").to_owned();
+        let mut read = arguments::normalise("Task", &ARGUMENTS, input.clone())?;
+        read.remove("called_as");
+        Self::from_arguments("Task", Surface::of(&called_as), read)
+    }
+
+    fn from_arguments(
+        called_as: &str,
+        surface: Surface,
+        mut input: Map<String, Value>,
+    ) -> Result<Self, String> {
         let mut text = |name: &str| match input.remove(name) {
             Some(Value::String(text)) if !text.trim().is_empty() => Some(text),
             _ => None,
         };
         let (agent, prompt) = (text("subagent_type"), text("prompt"));
-        let agent = agent.ok_or_else(|| format!("{called_as} needs `subagent_type`."))?;
-        let prompt = prompt.ok_or_else(|| format!("{called_as} needs a `prompt` that says something."))?;
+        let (which, what) = dialect::names_in(surface);
+        let agent = agent.ok_or_else(|| format!("{called_as} needs `{which}`."))?;
+        let prompt = prompt.ok_or_else(|| format!("{called_as} needs a `{what}` that says something."))?;
         let strategy = strategy(surface, &agent, text("session"), text("resume"));
-        let is_async = text("mode").is_some_and(|mode| mode.eq_ignore_ascii_case("async"));
-        let (description, tier) = (text("description"), text("model_tier"));
-        let model = text("model").or(tier);
+        let mode = match (surface, text("mode")) {
+            (Surface::AgentsMessage, Some(mode)) => Some(is_async(called_as, &mode)?),
+            _ => None,
+        };
+        let (description, model, tier) = (text("description"), text("model"), text("model_tier"));
         let (thoroughness, isolation) = (text("thoroughness"), text("isolation"));
         let number = |name: &str| input.get(name).and_then(Value::as_u64);
-        let background = input.get("run_in_background").and_then(Value::as_bool).unwrap_or_default();
+        let background = input.get("run_in_background").and_then(Value::as_bool).or(mode);
         let max_turns = number("max_turns").map(|turns| u32::try_from(turns).unwrap_or(u32::MAX).max(1));
         Ok(Self {
             agent,
             prompt,
             description,
-            background: background || is_async || surface == Surface::StartBackgroundAgent,
+            background: if surface == Surface::StartBackgroundAgent { Some(true) } else { background },
             strategy,
             model,
+            tier,
             max_turns,
             thoroughness: thoroughness.and_then(|word| serde_json::from_value(json!(word)).ok()),
             isolation: isolation.and_then(|word| serde_json::from_value(json!(word)).ok()),
             timeout_secs: number("timeout").map(|seconds| seconds.clamp(1, 86_400)),
             surface,
         })
+    }
+
+    /// The same as arguments of Task, as hooks and events show them: `read` takes them again.
+    pub(super) fn to_value(&self) -> Value {
+        let Self { agent, prompt, description, background, model, tier, max_turns, .. } = self;
+        let (session, resume) = match &self.strategy {
+            Strategy::Named(named) => (None, Some(named.as_str())),
+            Strategy::Latest => (Some("latest"), None),
+            Strategy::LatestOrNew => (Some("latest-or-create"), None),
+            Strategy::Fork if !agent.eq_ignore_ascii_case("fork") => (Some("fork"), None),
+            Strategy::New if self.surface == Surface::AgentsMessage => (Some("create"), None),
+            Strategy::New | Strategy::Fork => (None, None),
+        };
+        let mut value = json!({
+            "description": description, "prompt": prompt, "subagent_type": agent, "run_in_background": background,
+            "session": session, "resume": resume, "model": model, "model_tier": tier, "max_turns": max_turns,
+            "thoroughness": self.thoroughness, "isolation": self.isolation, "timeout": self.timeout_secs,
+            "called_as": self.surface.name(),
+        });
+        if let Value::Object(fields) = &mut value {
+            fields.retain(|_, value| !value.is_null());
+        }
+        value
+    }
+
+    /// Whether it works in background.
+    pub(super) fn is_background(&self) -> bool {
+        self.background.unwrap_or_default()
+    }
+
+    /// Whether it is about a branch of the session that asks: a new one, or one made before.
+    pub(super) fn is_fork(&self) -> bool {
+        self.strategy == Strategy::Fork
+            || (self.agent.eq_ignore_ascii_case("fork") && matches!(self.strategy, Strategy::Named(_)))
     }
 
     /// The task in a few words.
@@ -150,6 +210,17 @@ impl Request {
 }
 
 impl Surface {
+    /// The name that says which one it is; none for Task itself.
+    fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Task => None,
+            Self::InvokeAgent => Some("InvokeAgent"),
+            Self::AgentsMessage => Some("agents_message"),
+            Self::StartBackgroundAgent => Some("start_background_agent"),
+            Self::Verifier => Some(VERIFYING),
+        }
+    }
+
     fn of(called_as: &str) -> Self {
         if called_as == VERIFYING {
             return Self::Verifier;
@@ -160,6 +231,14 @@ impl Surface {
             "start_background_agent" | "spawn_teammate" => Self::StartBackgroundAgent,
             _ => Self::Task,
         }
+    }
+}
+
+fn is_async(called_as: &str, mode: &str) -> Result<bool, String> {
+    match mode.to_lowercase().as_str() {
+        "async" => Ok(true),
+        "sync" => Ok(false),
+        _ => Err(format!("{called_as}: `mode` must be one of sync, async, not `{mode}`.")),
     }
 }
 
@@ -231,6 +310,48 @@ mod tests {
     }
 
     #[test]
+    fn r1_d16_what_a_hook_is_shown_can_be_given_back() {
+        let calls = [
+            ("Task", json!({"subagent_type": "explore", "prompt": "look", "run_in_background": true})),
+            ("Task", json!({"subagent_type": "fork", "prompt": "x", "description": "d", "timeout": 9})),
+            ("Task", json!({"subagent_type": "a", "prompt": "x", "resume": "ses_9", "model_tier": "fast"})),
+            ("InvokeAgent", json!({"agent_name": "fork", "prompt": "x", "background": true})),
+            ("agents_message", json!({"agentId": "a", "content": "x", "mode": "async"})),
+            ("agents_message", json!({"agentId": "a", "content": "x", "session": "create"})),
+            ("agents_message", json!({"agentId": "a", "content": "x", "session": "latest"})),
+            ("start_background_agent", json!({"prompt": "x", "name": "n"})),
+        ];
+        for (name, input) in calls {
+            let request = read(name, input);
+            let shown = request.to_value();
+            assert!(shown.get("subagent_type").is_some() && shown.get("strategy").is_none(), "{shown}");
+            assert_eq!(read("Task", shown.clone()), request, "{shown}");
+            assert_eq!(Request::canonical(&shown), Ok(request), "{shown}");
+        }
+    }
+
+    #[test]
+    fn r2_d7_wrong_arguments_are_answered_in_the_words_the_model_was_told() {
+        let wrong = |name, input| Request::read(name, input).unwrap_err();
+        let words = wrong("agents_message", json!({"agentId": "a", "content": "x", "colour": "red"}));
+        assert!(words.contains("agentId, content, session, mode, timeout"), "{words}");
+        let words = wrong("agents_message", json!({"content": "x"}));
+        assert!(words.contains("`agentId`"), "{words}");
+        let words = wrong("InvokeAgent", json!({"agent_name": "a"}));
+        assert!(words.contains("`prompt`") && !words.contains("subagent_type"), "{words}");
+        let words = wrong("agents_message", json!({"agentId": "a", "content": "x", "mode": "later"}));
+        assert!(words.contains("sync, async"), "{words}");
+        let words = wrong("agents_message", json!({"agentId": "a", "content": " "}));
+        assert!(words.contains("`content`"), "{words}");
+    }
+
+    #[test]
+    fn nothing_a_model_writes_makes_a_call_one_of_the_runtime() {
+        let forged = json!({"subagent_type": "a", "prompt": "x", "called_as": VERIFYING});
+        assert_eq!(read("Task", forged).surface, Surface::Task);
+    }
+
+    #[test]
     fn sessions_are_named_by_strategy_or_id() {
         let strategy = |input: Value| read("agents_message", input).strategy;
         let with = |session: &str| json!({"agentId": "a", "content": "x", "session": session});
@@ -247,7 +368,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         assert!(Request::read("Task", json!({"prompt": "x"})).unwrap_err().contains("subagent_type"));
-        assert!(Request::read("agents_message", json!({"agentId": "a"})).unwrap_err().contains("prompt"));
+        assert!(Request::read("agents_message", json!({"agentId": "a"})).unwrap_err().contains("content"));
         assert!(Request::read("Task", json!({"subagent_type": "a", "prompt": " "})).is_err());
     }
 }

@@ -2,8 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use rooftree_protocol::{AgentDefinition, CallId, RunId, Session, SessionId};
-use rooftree_store::{Error as StoreError, NewSessionRow, SessionFilter};
+use rooftree_protocol::{AgentDefinition, CallId, Lane, ModelChoice, RunId, Session, SessionId};
+use rooftree_store::{Error as StoreError, NewSessionRow, RunFilter, SessionFilter};
 
 use super::{
     answer::Failure,
@@ -27,10 +27,35 @@ impl Target {
         }
     }
 
+    /// What people call it.
+    pub(super) fn name(&self) -> Option<String> {
+        match self {
+            Self::New(row) | Self::Fork { row, .. } => row.name.clone(),
+            Self::Known(session) => session.name.clone(),
+        }
+    }
+
+    /// Whether something else is worked on in it, or waits there.
+    pub(super) async fn is_busy(&self, world: &World) -> bool {
+        let Self::Known(session) = self else { return false };
+        let filter = RunFilter { session: Some(session.id.clone()), limit: 1, ..RunFilter::default() };
+        let runs = world.store().runs(filter).await.unwrap_or_default();
+        let waiting = world.store().waiting(&session.id, Lane::Mail, 1).await.unwrap_or_default();
+        !waiting.is_empty() || runs.first().is_some_and(|run| run.ended.is_none())
+    }
+
     /// The same in another working directory; one that is there stays where it is.
     pub(super) fn working_in(mut self, directory: Option<PathBuf>) -> Self {
         if let (Self::New(row) | Self::Fork { row, .. }, Some(directory)) = (&mut self, directory) {
             row.cwd = directory;
+        }
+        self
+    }
+
+    /// The same with the model it is given, which it keeps when it is asked again; one that is there keeps its own.
+    pub(super) fn thinking_with(mut self, model: Option<ModelChoice>) -> Self {
+        if let Self::New(row) | Self::Fork { row, .. } = &mut self {
+            row.model = model.map(|model| model.to_string());
         }
         self
     }
@@ -53,7 +78,7 @@ impl Target {
 
 /// The definition of the agent that is asked.
 pub(super) async fn definition(caller: &Caller, request: &Request) -> Result<Arc<AgentDefinition>, Failure> {
-    if request.strategy == Strategy::Fork {
+    if request.is_fork() {
         return Ok(caller.kit.definition.clone());
     }
     let found = caller.world.options.definitions.find(&request.agent);
@@ -122,6 +147,9 @@ async fn known(
     if !session.agent.eq_ignore_ascii_case(&definition.name) {
         let owner = &session.agent;
         return Err(Failure::NoSession(format!("session {id} belongs to agent '{owner}', not to this one")));
+    }
+    if request.is_fork() && session.forked_from.is_none() {
+        return Err(Failure::NoSession(format!("session {id} is not a fork")));
     }
     let above = caller.chain();
     let is_ours = match &session.parent {

@@ -12,7 +12,7 @@ mod task_stop;
 
 use std::sync::Arc;
 
-use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, RunId};
+use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, RunId, SessionId};
 use rooftree_store::{TaskRow, TaskStatus};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset, toolset::Found};
 
@@ -55,9 +55,16 @@ fn caller(context: &ToolContext) -> Result<Arc<Caller>, Box<ToolOutput>> {
         .ok_or_else(|| ToolOutput::failed(ErrorCode::Internal, "this tool only works within a run").into())
 }
 
-/// A delegated run of this session, by its id or the end of it.
+/// A delegated run of this session, by its id or the end of it, or by the session it runs in.
 async fn task_of(caller: &Caller, id: &str) -> Option<(TaskRow, RunId)> {
-    let task = caller.world.store().task(id).await.ok()??;
+    let store = caller.world.store();
+    let task = if id.starts_with(SessionId::PREFIX) {
+        let tasks = store.tasks(Some(&caller.session.id)).await.ok()?;
+        let is_there = |task: &TaskRow| task.child.as_ref().is_some_and(|child| child.as_str() == id);
+        tasks.into_iter().filter(is_there).max_by_key(|task| task.started_at)?
+    } else {
+        store.task(id).await.ok()??
+    };
     let run = RunId::parse(&task.id).ok()?;
     (task.session == caller.session.id && task.child.is_some()).then_some((task, run))
 }

@@ -6,9 +6,13 @@ mod budgets;
 mod cache;
 mod confinement;
 mod crash;
+mod dialects;
 mod foreground;
 mod forks;
 mod messages;
+mod models;
+mod order;
+mod peers;
 mod rights;
 mod workspaces;
 

@@ -97,7 +97,7 @@ fn s_b4_a_key_that_is_posted_again_gives_the_result_of_the_first_one() {
     assert_eq!((&again["type"], &again["text"]), (&json!("result"), &json!("heard: t")));
     assert_eq!((&again["run"], &again["turns"]), (&first["run"], &json!(1)), "nothing was done twice");
     // In one process too, after the answer.
-    let mut watched = desk.watch(&talk);
+    let mut watched = desk.watch(&["--input-format", "stream-json"]);
     watched.say(line.trim());
     watched.until("run.completed");
     watched.say(line.trim());
@@ -191,7 +191,7 @@ fn n_18_a_program_that_ends_with_the_run_is_told() {
 #[test]
 fn n_18_a_program_is_waited_for_as_long_as_is_said() {
     let desk = program("while [ ! -e open ]; do sleep 0.05; done; touch dug");
-    let mut watched = desk.watch(&["--permission-mode", "auto", "--wait", "60s", "-o", "stream-json", "go"]);
+    let mut watched = desk.watch(&["--permission-mode", "auto", "--wait", "60s", "go"]);
     watched.until("run.completed");
     desk.write("open", "");
     let done = watched.done();

@@ -1,6 +1,13 @@
 //! What people and models are told about the sandbox, with bubblewrap and with Landlock, by the real program.
 
-use std::{env, fs, os::unix::fs::symlink, path::Path, process::Command};
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    process::Command,
+};
 
 use super::desk::{Desk, finished};
 use crate::sessions::house::{Done, House};
@@ -26,24 +33,26 @@ fn desk(command: &str) -> Desk {
     ))
 }
 
-fn run(desk: &Desk, path: &Path, cwd: &Path) -> Done {
+fn run(desk: &Desk, path: &OsStr, cwd: &Path) -> Done {
     let arguments = ["--permission-mode", "bypass", "--sandbox", "required", "Go"];
     finished(desk.command(&arguments).env("PATH", path).current_dir(cwd).spawn().unwrap())
 }
 
-/// With bubblewrap, if there is one, and without.
-fn paths() -> [tempfile::TempDir; 2] {
-    [path_without(&[]), path_without(&["bwrap"])]
+/// With bubblewrap, if there is one, and without. The directory lives as long as what is given back with it.
+fn paths() -> ([OsString; 2], tempfile::TempDir) {
+    let without = path_without(&["bwrap"]);
+    ([env::var_os("PATH").unwrap(), without.path().into()], without)
 }
 
 #[test]
 fn s_a5_what_a_command_left_for_git_is_kept_out_and_told_to_the_model_and_to_people() {
-    for path in paths() {
+    let (paths, _kept) = paths();
+    for path in paths {
         let desk = desk("git init -q sub && git -C sub config core.fsmonitor ./evil && echo made");
         assert!(
             Command::new("git").args(["init", "-q"]).current_dir(desk.path()).status().unwrap().success()
         );
-        let done = run(&desk, path.path(), desk.path());
+        let done = run(&desk, &path, desk.path());
         assert!(done.out.contains("[sandbox: sub/.git/config") && done.out.contains("made"), "{}", done.out);
         assert!(done.err.contains("core.fsmonitor") && done.err.contains("quarantine"), "{}", done.err);
         assert!(!fs::read_to_string(desk.path().join("sub/.git/config")).unwrap().contains("fsmonitor"));
@@ -66,7 +75,7 @@ fn s_a5_a_repository_that_the_user_names_is_left_as_it_is() {
 fn n_8_a_path_without_true_does_not_give_landlock_up() {
     let path = path_without(&["bwrap", "true"]);
     let desk = desk("echo confined");
-    assert!(run(&desk, path.path(), desk.path()).well().contains("confined"));
+    assert!(run(&desk, path.path().as_os_str(), desk.path()).well().contains("confined"));
 }
 
 #[test]
@@ -86,27 +95,29 @@ fn n_8_doctor_warns_where_only_landlock_confines_and_says_what_to_install() {
 
 #[test]
 fn n_9_a_command_that_meets_the_sandbox_is_told_so() {
-    for path in paths() {
+    let (paths, _kept) = paths();
+    for path in paths {
         let desk = desk("echo x >/usr/rooftree-probe");
-        let text = run(&desk, path.path(), desk.path()).out;
+        let text = run(&desk, &path, desk.path()).out;
         assert!(text.contains("[sandbox: commands can change only"), "{text}");
     }
     let desk = self::desk("cat nothing");
-    let text = run(&desk, path_without(&[]).path(), desk.path()).out;
+    let text = run(&desk, &env::var_os("PATH").unwrap(), desk.path()).out;
     assert!(!text.contains("[sandbox"), "what has nothing to do with it says nothing: {text}");
 }
 
 #[test]
 fn n_9_in_a_home_it_works_or_a_sentence_says_why_not() {
-    for (path, works) in paths().into_iter().zip([path_has_bubblewrap(), false]) {
-        let desk = desk("echo x >x.txt && ls && echo made");
+    let (paths, _kept) = paths();
+    for (path, works) in paths.into_iter().zip([path_has_bubblewrap(), false]) {
+        let desk = desk("echo x >x.txt && ls && echo FINISHED");
         let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         fs::create_dir(home.path().join(".ssh")).unwrap();
         let arguments = ["--permission-mode", "bypass", "--sandbox", "required", "Go"];
         let mut command = desk.command(&arguments);
-        command.env("PATH", path.path()).env("HOME", home.path()).current_dir(home.path());
+        command.env("PATH", &path).env("HOME", home.path()).current_dir(home.path());
         let text = finished(command.spawn().unwrap()).out;
-        assert_eq!(text.contains("made"), works, "{text}");
+        assert_eq!(text.contains("FINISHED"), works, "{text}");
         assert_eq!(
             text.contains("[sandbox:") && text.contains("holds keys that are hidden"),
             !works,

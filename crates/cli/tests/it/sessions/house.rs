@@ -294,6 +294,7 @@ impl<'a> Writer<'a> {
             delegated: rooftree_protocol::Usage::none(),
             workspace: None,
             verified: None,
+            failed_checks: Vec::new(),
             outside: false,
             denials: Vec::new(),
             error: (status == RunStatus::Failed)

@@ -219,3 +219,21 @@ fn the_corpus_of_after_effects_is_large_and_a_third_of_it_is_benign() {
     assert_eq!(benign + attacks, corpus.len());
     assert!(attacks >= 40 && benign * 3 >= corpus.len(), "{attacks} attacks, {benign} benign");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s_a5_what_the_user_changes_while_a_command_runs_stays_where_the_command_could_not() {
+    if !backends().await.contains(&Backend::Bubblewrap) {
+        return;
+    }
+    let project = Project::new();
+    let script = "echo >ready; while [ ! -e go ]; do sleep 0.05; done";
+    let (_, ()) = tokio::join!(project.agent(script, Some(Backend::Bubblewrap)), async {
+        while !project.path("work/ready").exists() {
+            tokio::task::yield_now().await;
+        }
+        project
+            .user("git config core.hooksPath .githooks; printf '#!/bin/sh\n' >.git/hooks/pre-push; touch go");
+    });
+    assert!(project.user("git config core.hooksPath").contains(".githooks"));
+    assert!(project.path("work/.git/hooks/pre-push").exists());
+}

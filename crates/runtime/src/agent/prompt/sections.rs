@@ -11,6 +11,7 @@ use rooftree_tools::{DeniedPaths, toolset::is_named};
 use crate::{
     Definitions, Mark,
     definitions::{Rule, Skill, Surroundings, skills_in_scope},
+    delegation::dialect,
     exposure::Exposed,
 };
 
@@ -148,16 +149,23 @@ impl Sections<'_> {
         bounded(text, PRELOADED)
     }
 
+    /// The tool that asks agents, as its model was told of it, and the argument that names one.
+    fn asking(&self) -> Option<(&'static str, &'static str)> {
+        let (tool, argument) = dialect::task_in(self.definition.source.dialect);
+        if self.tools.iter().any(|spec| spec.name == tool) {
+            return Some((tool, argument?));
+        }
+        self.has("Task").then_some(("Task", "subagent_type"))
+    }
+
     /// Whom it may ask.
     fn agents(&self) -> Option<String> {
-        if !self.has("Task") {
-            return None;
-        }
+        let (tool, argument) = self.asking()?;
         let peers = peers(self.definition, self.definitions);
         if peers.is_empty() {
             return None;
         }
-        let mut text = "## Agents\n\nWhom you can ask with the Task tool, by `subagent_type`:\n".to_owned();
+        let mut text = format!("## Agents\n\nWhom you can ask with the {tool} tool, by `{argument}`:\n");
         for peer in peers.iter().take(LISTED) {
             let about: String = peer.description.split_whitespace().collect::<Vec<_>>().join(" ");
             let about: String = about.chars().take(ABOUT).collect();

@@ -103,6 +103,8 @@ impl Tool for SendMessage {
 }
 
 async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<String, String> {
+    // Invariant: messages of one reply enter an inbox in the order of the calls.
+    caller.turn.wait().await;
     let target = target(caller, text(input, "to")).await?;
     if target.id == caller.session.id {
         return Err("That is this session itself.".into());
@@ -110,7 +112,8 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     let is_above = caller.chain().iter().any(|above| above.session == target.id);
     // Who is meant without being named is not the agent's choice.
     let is_chosen = !is_above && !text(input, "to").is_empty();
-    if is_chosen && !is_named(&caller.kit.definition.agents, &target.agent) {
+    let is_hidden = caller.world.options.definitions.find(&target.agent).is_ok_and(|found| found.hidden);
+    if is_chosen && (is_hidden || !is_named(&caller.kit.definition.agents, &target.agent)) {
         return Err(format!(
             "Agent `{}` may not be told anything by `{}`.",
             target.agent, caller.session.agent
@@ -134,7 +137,10 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     let post = Post { session: target.id.clone(), lane, key, message, capacity: caller.kit.limits.inbox };
     let is_queued =
         interrupted::stays_queued(world, &target.id).await.map_err(|error| error.problem().message)?;
-    world.store().post(post).await.map_err(|error| error.problem().message)?;
+    let posted = world.store().post(post);
+    // It is queued: what the next call posts comes after it.
+    caller.turn.pass();
+    posted.await.map_err(|error| error.problem().message)?;
     if !silent {
         let _ = world.errands.send(Errand::Wake(target.id.clone()));
     }
@@ -146,7 +152,15 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
 fn mandate(caller: &Caller, target: &Session, context: &ToolContext) -> Result<Option<Box<Mandate>>, String> {
     let definition = caller.world.options.definitions.find(&target.agent);
     let definition = definition.map_err(|problem| problem.message)?;
-    Ok(rights::told(caller, &definition, &context.call).map(Box::new))
+    let mut told = rights::told(caller, &definition, &context.call);
+    if let (Some(told), None, None) = (&mut told, &target.model, &definition.model) {
+        // A session that does not say which model it had goes on with that of the sender.
+        told.model.clone_from(&caller.model);
+    }
+    // The sender is told now what nobody would tell it later.
+    let model = caller.world.model(target, &definition, told.as_ref());
+    model.map_err(|problem| format!("`{}` cannot work on a message: {}.", target.agent, problem.message))?;
+    Ok(told.map(Box::new))
 }
 
 async fn parts(caller: &Caller, text: &str) -> Result<Vec<Part>, String> {

@@ -53,8 +53,7 @@ impl Tool for Task {
     }
 
     fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String> {
-        let request = Request::read(called_as, input)?;
-        serde_json::to_value(request).map_err(|error| error.to_string())
+        Request::read(called_as, input).map(|request| request.to_value())
     }
 
     /// Asking changes nothing: what the other one does is judged when it does it.
@@ -63,23 +62,23 @@ impl Tool for Task {
     }
 
     fn title(&self, input: &Value) -> String {
-        match serde_json::from_value::<Request>(input.clone()) {
+        match Request::canonical(input) {
             Ok(request) => format!("{}: {}", request.agent, request.title()),
             Err(_) => String::new(),
         }
     }
 
     fn subject(&self, input: &Value) -> Option<String> {
-        input.get("agent").and_then(Value::as_str).map(str::to_owned)
+        input.get("subagent_type").and_then(Value::as_str).map(str::to_owned)
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
-            let request: Request = match serde_json::from_value(input) {
+            let request = match Request::canonical(&input) {
                 Ok(request) => request,
                 Err(error) => {
                     let code = rooftree_protocol::ErrorCode::InvalidArguments;
-                    return ToolOutput::failed(code, error.to_string());
+                    return ToolOutput::failed(code, error);
                 }
             };
             match caller(&context) {

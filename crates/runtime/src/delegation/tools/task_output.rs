@@ -86,7 +86,9 @@ impl Tool for TaskOutput {
             if let (Some(processes), true) = (processes, id.starts_with("prc_")) {
                 return processes.run(json!({"task_id": id}), context).await;
             }
-            let patience = number(&input, "timeout").unwrap_or(PATIENCE.0).min(PATIENCE.1);
+            let is_in_ms = caller.kit.definition.source.dialect == Dialect::Fourmis;
+            let seconds = |timeout: u64| if is_in_ms { timeout.div_ceil(1_000) } else { timeout };
+            let patience = number(&input, "timeout").map_or(PATIENCE.0, seconds).min(PATIENCE.1);
             let block = input.get("block").and_then(Value::as_bool).unwrap_or(true);
             of_run(&caller, id, if block { patience } else { 0 }, &context).await
         })
@@ -99,8 +101,7 @@ async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext)
     let agent = row.data.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned();
     let too_late = caller.world.options.clock.sleep(Duration::from_secs(patience));
     let told = Told { end: caller.world.replies.expect(&task), too_late };
-    let asked =
-        Asked { task, session, agent, is_new: false, is_queued: false, is_repeated: true, share: None };
+    let asked = Asked { is_repeated: true, ..Asked::of(task, session, agent) };
     let (task, note) = (asked.task.clone(), asked.note());
     let running = || {
         let words = format!("Task \"{task}\" is still running.");

@@ -240,3 +240,31 @@ async fn a_task_that_was_stopped_wakes_nobody_and_is_told_at_the_next_run() {
     assert!(format!("{:?}", last.messages).contains("(helper) cancelled]"), "{:?}", last.messages);
     house.verify().await;
 }
+
+#[tokio::test]
+async fn r1_d9_a_long_answer_from_background_says_where_the_rest_is() {
+    let long = "a line of the answer\n".repeat(3_000);
+    let house = super::plan([
+        rooftree_providers::scripted::say("").agent("lead").calls([super::task_with(
+            "helper",
+            "x",
+            serde_json::json!({"run_in_background": true}),
+        )]),
+        rooftree_providers::scripted::say("done").agent("lead").times(9),
+        rooftree_providers::scripted::say(long.trim()).agent("helper"),
+    ])
+    .build();
+    let lead = house.post("go").await;
+    let told = house
+        .until(&lead, "the answer of the task", |event| {
+            matches!(&event.body, rooftree_protocol::EventBody::MessageUser { message, .. }
+                if matches!(message.origin, rooftree_protocol::Origin::Task { .. }))
+        })
+        .await;
+    let rooftree_protocol::EventBody::MessageUser { message, .. } = &told.body else { panic!("a message") };
+    let text = message.text();
+    let blob = text.split("blob:").nth(1).unwrap_or_else(|| panic!("{text}")).split('"').next().unwrap();
+    let blob = rooftree_protocol::BlobId::parse(blob).unwrap();
+    let kept = house.handle.store().blob(&blob).await.unwrap().unwrap();
+    assert_eq!(String::from_utf8(kept).unwrap(), long.trim());
+}

@@ -245,3 +245,69 @@ async fn in_plan_mode_nothing_is_applied() {
     assert!(text.contains("plan mode only looks"), "{text}");
     assert!(!work(&house).join("public/key").exists() && !work(&house).join("beside").exists());
 }
+
+/// Two who may write get copies, write nothing, and are asked again.
+fn idle_then(read_by_red: Call) -> [Entry; 5] {
+    [
+        say("idle").agent("red"),
+        say("").agent("red").calls([read_by_red]),
+        say("{{ results[0].text }}").agent("red"),
+        say("idle").agent("blue"),
+        say("idle").agent("blue"),
+    ]
+}
+
+#[tokio::test]
+async fn r2_d2_a_session_whose_copy_had_no_changes_goes_on_in_the_original_directory() {
+    let resume = "{{ results[0].text | find('ses_[a-z0-9]+') }}";
+    let script = [
+        say("").agent("lead").calls([task("red", "look"), task("blue", "look")]),
+        say("").agent("lead").calls([task_with("red", "and a.txt?", json!({"resume": resume}))]),
+        say("{{ results[0].text }}").agent("lead"),
+    ];
+    let read = call("Read", json!({"file_path": "a.txt"}));
+    let house = house(script.into_iter().chain(idle_then(read)));
+    std::fs::write(work(&house).join("a.txt"), "needle\n").unwrap();
+    let session = post(&house, "look").await;
+    let said = house.finished(&session).await.text;
+    assert!(said.contains("needle"), "{said}");
+    let child = house.children(&session).await.into_iter().find(|child| child.agent == "red").unwrap();
+    assert!(!child.cwd.exists(), "the copy is gone");
+    let story = house.story(&child.id).await;
+    assert!(story.contains("notice   directory"), "people are told: {story}");
+}
+
+#[tokio::test]
+async fn r2_d2_a_person_can_go_on_with_a_session_whose_copy_is_gone() {
+    let script =
+        [say("").agent("lead").calls([task("red", "look"), task("blue", "look")]), say("done").agent("lead")];
+    let run = call("Bash", json!({"command": "cat a.txt && touch here.txt"}));
+    let house = house(script.into_iter().chain(idle_then(run)));
+    std::fs::write(work(&house).join("a.txt"), "needle\n").unwrap();
+    let session = post(&house, "look").await;
+    house.finished(&session).await;
+    let child = house.children(&session).await.into_iter().find(|child| child.agent == "red").unwrap();
+    house.post_to(&child.id, "and a.txt?").await;
+    let end = house.finished_runs(&child.id, 2).await;
+    assert!(end.text.contains("needle"), "{}", end.text);
+    assert!(work(&house).join("here.txt").exists(), "it works where its copy was made from");
+}
+
+#[tokio::test]
+async fn r2_d2_a_session_that_is_asked_again_beside_others_gets_a_new_copy() {
+    let resume = |at: usize| format!("{{{{ results[{at}].text | find('ses_[a-z0-9]+') }}}}");
+    let script = [
+        say("").agent("lead").calls([task("red", "look"), task("blue", "look")]),
+        say("").agent("lead").calls([
+            task_with("red", "write", json!({"resume": resume(0)})),
+            task_with("blue", "look", json!({"resume": resume(1)})),
+        ]),
+        say("{{ results[0].text }}").agent("lead"),
+    ];
+    let write = call("Write", json!({"file_path": "new.txt", "content": "new"}));
+    let house = house(script.into_iter().chain(idle_then(write)));
+    let session = post(&house, "look").await;
+    let said = house.finished(&session).await.text;
+    assert!(said.contains("[workspace: its changes are not in your working directory yet"), "{said}");
+    assert!(!work(&house).join("new.txt").exists());
+}

@@ -209,3 +209,29 @@ async fn calls_that_run_together_are_each_asked_about_once() {
     assert_eq!(kept(&log).len(), 3);
     assert_eq!(house.finished(&session).await.denials.len(), 1);
 }
+
+/// A model that delegates.
+fn delegating(hooks: Vec<Hook>) -> Plan {
+    let task = call("Task", json!({"subagent_type": "explore", "prompt": "look", "description": "a look"}));
+    let script = [
+        say("").agent("lead").calls([task]),
+        say("{{ results[0].text }}").agent("lead"),
+        say("I was told: {{ user }}").agent("explore"),
+    ];
+    with(script, hooks).delegating(Toolset::default())
+}
+
+#[tokio::test]
+async fn r1_d16_a_hook_sees_task_as_the_model_wrote_it_and_can_give_it_back_changed() {
+    let place = tempfile::tempdir().unwrap();
+    let log = place.path().join("log");
+    let written = json!({"subagent_type": "explore", "prompt": "look", "description": "a look"});
+    let changed = json!({"subagent_type": "explore", "prompt": "look twice", "description": "a look"});
+    let hooks = vec![
+        asked_about(Point::PreToolUse, "Task", &keeps(&log)),
+        asked_about(Point::PreToolUse, "Task", &rewrites(changed)),
+    ];
+    let (_, _, story) = story_of(delegating(hooks)).await;
+    assert_eq!(kept(&log).remove(0)["tool_input"], written);
+    assert!(story.contains("look twice"), "{story}");
+}

@@ -1,0 +1,106 @@
+//! Keeps the messages of one reply in the order of its calls.
+//!
+//! Calls of a reply run at the same time. Those that may reach the same session take turns: each finds its target and
+//! queues its message before the next one does. Nothing else waits: children that get a session of their own start at
+//! once, and no answer is waited for.
+
+use std::collections::BTreeSet;
+
+use rooftree_protocol::ToolKind;
+use rooftree_tools::Tool;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::request::{Request, Strategy, Surface};
+
+/// Gives out turns, in the order in which calls ask for one.
+#[derive(Default)]
+pub(crate) struct PostTurns {
+    given: u64,
+    /// PostTurns that have not passed.
+    open: watch::Sender<BTreeSet<u64>>,
+}
+
+impl PostTurns {
+    /// The turn of a call; one that can reach no session of another call needs none.
+    pub(crate) fn of(&mut self, tool: &dyn Tool, input: &Value) -> PostTurn {
+        if !is_ordered(tool, input) {
+            return PostTurn::default();
+        }
+        self.given += 1;
+        self.open.send_modify(|open| open.extend([self.given]));
+        PostTurn(Some((self.given, self.open.clone())))
+    }
+}
+
+/// A call's turn. It passes when the call says so, and when the call ends.
+#[derive(Default)]
+pub(crate) struct PostTurn(Option<(u64, watch::Sender<BTreeSet<u64>>)>);
+
+impl PostTurn {
+    /// Waits until the turns of all calls before this one have passed.
+    pub(crate) async fn wait(&self) {
+        if let Some((own, open)) = &self.0 {
+            let _ = open.subscribe().wait_for(|open| open.first().is_none_or(|first| first >= own)).await;
+        }
+    }
+
+    /// Lets the next call go on, as soon as the calls before this one have passed too.
+    pub(crate) fn pass(&self) {
+        if let Some((own, open)) = &self.0 {
+            open.send_modify(|open| open.retain(|turn| turn != own));
+        }
+    }
+}
+
+impl Drop for PostTurn {
+    fn drop(&mut self) {
+        self.pass();
+    }
+}
+
+/// Whether a call may reach a session that another call of the same reply reaches too.
+fn is_ordered(tool: &dyn Tool, input: &Value) -> bool {
+    if tool.kind() != ToolKind::Delegate {
+        return false;
+    }
+    match tool.spec().name.as_str() {
+        "SendMessage" => true,
+        "Task" => Request::canonical(input).is_ok_and(|request| {
+            let is_own = matches!(request.strategy, Strategy::New | Strategy::Fork);
+            // A peer's new session is its latest one from then on.
+            !is_own || request.surface == Surface::AgentsMessage
+        }),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures::FutureExt;
+    use rooftree_tools::{Toolset, toolset::Found};
+    use serde_json::json;
+
+    use super::*;
+
+    fn send_message() -> Arc<dyn Tool> {
+        match crate::delegation::tools::added_to(&Toolset::default()).find("SendMessage") {
+            Found::Tool(tool) => tool,
+            Found::Unknown => panic!("SendMessage is there"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_that_ends_early_lets_nobody_overtake_the_one_before_it() {
+        let (tool, input) = (send_message(), json!({"text": "x"}));
+        let mut turns = PostTurns::default();
+        let [first, second, third] = [(); 3].map(|()| turns.of(tool.as_ref(), &input));
+        assert!(first.wait().now_or_never().is_some());
+        drop(second);
+        assert!(third.wait().now_or_never().is_none(), "the first call has not posted yet");
+        first.pass();
+        assert!(third.wait().now_or_never().is_some());
+    }
+}
