@@ -124,6 +124,7 @@ fn neutralised(text: &str) -> Vec<(&'static str, String)> {
         status: rooftree_protocol::RunStatus::Completed,
         usage: Usage::none(),
         checks: false,
+        verified: None,
     };
     let connector = Origin::Connector { connector: "web".into(), channel: "c".into(), user: "u".into() };
     vec![
