@@ -11,6 +11,8 @@ mod entry;
 mod filter;
 mod gate;
 mod git;
+mod git_config;
+mod git_named;
 mod ladder;
 mod landlock;
 mod machine;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rooftree_protocol::{Above, Confinement, Mandate, ModelChoice, RunId, Session};
 use rooftree_tools::{Policy, ToolContext};
 
-use crate::{Surroundings, delegation::order::PostTurn, kit::Kit, world::World};
+use crate::{Surroundings, kit::Kit, post_turn::PostTurn, world::World};
 
 /// By what name the runtime itself calls Task, to have work checked. No model is told of it, and none
 /// reaches a tool by it.

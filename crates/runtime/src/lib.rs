@@ -27,6 +27,7 @@ mod kit;
 mod mark;
 pub mod memory;
 pub mod people_tools;
+mod post_turn;
 pub mod remember;
 mod remote;
 mod replies;

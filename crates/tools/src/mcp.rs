@@ -41,6 +41,7 @@ mod setup;
 mod slot;
 mod tokens;
 mod underway;
+mod unknown_parts;
 mod untrusted;
 
 pub use connection::About;

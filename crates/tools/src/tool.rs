@@ -75,6 +75,13 @@ pub trait Tool: Send + Sync {
         self.effect(input) == Effect::ReadOnly
     }
 
+    /// Whether it may reach what another call of the same reply reaches too, so that they take effect in the order of
+    /// the calls.
+    fn is_ordered(&self, input: &Value) -> bool {
+        let _ = input;
+        false
+    }
+
     /// This call in a few words for people: the path, the command.
     fn title(&self, input: &Value) -> String;
 

@@ -21,7 +21,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
         &["interrupted", "rights"],
         &["world"],
         &["effective"],
-        &["answers", "kit", "remote", "replies"],
+        &["answers", "kit", "post_turn", "remote", "replies"],
         &[
             "definitions",
             "doorway",
@@ -35,7 +35,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "workspace",
         ],
         &["exposure", "hooks"],
-        &["checks", "clock", "error"],
+        &["checks", "clock", "error", "mark"],
     ],
 )];
 

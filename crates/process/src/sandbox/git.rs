@@ -6,11 +6,9 @@
 //! runs are read before the program starts and again when it has ended. What has changed and would run
 //! something is moved to quarantine, what was there before is put back, and the caller is told.
 
-mod config;
 mod index;
 mod judge;
 mod look;
-mod named;
 mod replace;
 
 use std::{
@@ -23,8 +21,6 @@ use super::{Backend, Sandbox};
 use judge::{Verdict, judge};
 use look::{Look, Places};
 use replace::Store;
-
-pub(super) use named::named;
 
 /// At most so many findings are told one by one.
 const TOLD: usize = 12;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::git::named as named_by_settings;
+use super::git_named::named as named_by_settings;
 
 /// What holds in a repository.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -23,8 +23,8 @@ use super::{
 };
 use crate::{
     Error,
-    delegation::order::{PostTurn, PostTurns},
     doorway::Pass,
+    post_turn::{PostTurn, PostTurns},
 };
 
 /// How long a cancelled tool may take to stop before it is given up.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Agent, journal::Teller};
-use crate::{Secrets, caller::Caller, delegation::order::PostTurn, memory, secrets::Held, workspace};
+use crate::{Secrets, caller::Caller, memory, post_turn::PostTurn, secrets::Held, workspace};
 
 /// A call that passed every check but the last.
 #[derive(Clone)]

@@ -19,7 +19,7 @@ use super::{
     limits::End,
     run_view::Asked,
 };
-use crate::{Error, delegation::order::PostTurn, standing};
+use crate::{Error, post_turn::PostTurn, standing};
 
 /// What came of the question.
 pub(super) enum Permitted {

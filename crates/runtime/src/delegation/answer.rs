@@ -5,12 +5,12 @@ use rooftree_protocol::{
     event::{RunEnd, TaskNote},
 };
 use rooftree_tools::ToolOutput;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::{
     Asked,
     request::{Request, Surface},
-    response,
+    response::{self, message, object, written},
 };
 use crate::{agent::task, caller::Caller, interrupted};
 
@@ -90,7 +90,7 @@ pub(super) fn started(request: &Request, asked: &Asked) -> ToolOutput {
         Surface::StartBackgroundAgent => format!("Background agent started: {session}."),
         Surface::AgentsMessage => {
             let status = if asked.is_queued { "queued" } else { "started" };
-            spelled(&message(asked, "async", status, Map::new()))
+            written(&message(asked, "async", status, Map::new()))
         }
     };
     ToolOutput { task: Some(asked.note()), ..ToolOutput::done(words) }
@@ -101,7 +101,7 @@ pub(super) fn queued(request: &Request, asked: &Asked) -> ToolOutput {
     let words = interrupted::queued(&asked.session);
     let words = match request.surface {
         Surface::AgentsMessage => {
-            spelled(&message(asked, "async", "queued", object(json!({"message": words}))))
+            written(&message(asked, "async", "queued", object(json!({"message": words}))))
         }
         _ => format!("{words} (task {})", asked.task),
     };
@@ -118,7 +118,7 @@ pub(super) fn detached(request: &Request, asked: &Asked, seconds: u64) -> ToolOu
     let words = match request.surface {
         Surface::AgentsMessage => {
             let more = json!({"timeoutSeconds": seconds, "message": words});
-            spelled(&message(asked, "sync", "timeout", object(more)))
+            written(&message(asked, "sync", "timeout", object(more)))
         }
         _ => words,
     };
@@ -192,31 +192,4 @@ pub(super) fn output(note: TaskNote, end: &RunEnd, words: String) -> ToolOutput 
     let output = ToolOutput { task: Some(note), ..ToolOutput::done(words) };
     let failure = (!end.is_success()).then_some(ErrorCode::ToolFailed);
     ToolOutput { failure, ..output }
-}
-
-pub(super) fn message(
-    asked: &Asked,
-    mode: &str,
-    status: &str,
-    more: Map<String, Value>,
-) -> Map<String, Value> {
-    let mut answer = object(json!({
-        "mode": mode,
-        "status": status,
-        "agentId": asked.agent,
-        "sessionId": asked.session,
-        "sessionName": asked.session_name,
-        "created": asked.is_new,
-        "responseId": asked.task,
-    }));
-    answer.extend(more);
-    answer
-}
-
-pub(super) fn object(value: Value) -> Map<String, Value> {
-    if let Value::Object(object) = value { object } else { Map::new() }
-}
-
-pub(super) fn spelled(answer: &Map<String, Value>) -> String {
-    serde_json::to_string_pretty(answer).unwrap_or_default()
 }

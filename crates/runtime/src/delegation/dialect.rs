@@ -6,7 +6,7 @@
 use rooftree_protocol::{Dialect, ToolSpec};
 use rooftree_tools::arguments::{self, Argument, Kind};
 
-use super::request::{ARGUMENTS, Surface};
+use super::surface::{ARGUMENTS, Surface};
 
 const TIERS: &[&str] = &["fast", "standard", "powerful"];
 const THOROUGHNESS: &[&str] = &["quick", "medium", "thorough"];

@@ -1,37 +1,12 @@
 //! What is asked for, whatever the tool was called: one value for every surface.
 
 use rooftree_protocol::{Isolation, Thoroughness};
-use rooftree_tools::arguments::{self, Argument, Kind};
+use rooftree_tools::arguments;
 use serde_json::{Map, Value, json};
 
 use super::dialect;
+pub(super) use super::surface::{ARGUMENTS, Surface};
 use crate::caller::VERIFYING;
-
-/// The arguments of Task, and those of its other names.
-pub(super) const ARGUMENTS: [Argument; 15] = [
-    Argument::new("description", Kind::Text, "The task in three to five words.").also(&["name"]),
-    Argument::new("prompt", Kind::Text, "The task. The agent sees nothing else of this conversation.")
-        .required()
-        .also(&["content", "task"]),
-    Argument::new("subagent_type", Kind::Text, "Which agent; `fork` continues this conversation.")
-        .required()
-        .also(&["agent_name", "agentId", "agent_id", "agent", "agent_type"]),
-    Argument::new("run_in_background", Kind::Flag, "Go on at once; you are told when it ends.")
-        .also(&["background"]),
-    Argument::new("resume", Kind::Text, "A session or task to go on with instead of starting anew."),
-    Argument::new("model", Kind::Text, "provider/model or an alias, instead of the agent's own."),
-    Argument::new("model_tier", Kind::Choice(&["fast", "standard", "powerful"]), ""),
-    Argument::new("max_turns", Kind::Number, ""),
-    Argument::new("thoroughness", Kind::Choice(&["quick", "medium", "thorough"]), ""),
-    Argument::new("isolation", Kind::Choice(&["auto", "none", "worktree"]), "A working copy of its own."),
-    Argument::new("timeout", Kind::Number, "Seconds to wait before it goes on in background.")
-        .also(&["timeout_secs"]),
-    Argument::accepted("session", Kind::Text),
-    Argument::accepted("mode", Kind::Text),
-    Argument::accepted("team_name", Kind::Text),
-    // By what other name the tool was called: so arguments that a hook gives back keep it.
-    Argument::accepted("called_as", Kind::Text),
-];
 
 /// One delegation as it is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,22 +41,6 @@ pub(super) enum Strategy {
     Fork,
     /// This one: a session, or the one a task ran in.
     Named(String),
-}
-
-/// By what name the tool was called, which decides how the answer is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Surface {
-    /// `Task`.
-    #[default]
-    Task,
-    /// `InvokeAgent`.
-    InvokeAgent,
-    /// `agents_message`.
-    AgentsMessage,
-    /// `start_background_agent`.
-    StartBackgroundAgent,
-    /// No tool of a model: the runtime has work checked.
-    Verifier,
 }
 
 impl Request {

@@ -8,10 +8,7 @@ use rooftree_store::RunFilter;
 use rooftree_tools::output;
 use serde_json::{Map, Value, json};
 
-use super::{
-    Asked,
-    answer::{message, object, spelled as written},
-};
+use super::Asked;
 use crate::{agent::task, caller::Caller};
 
 /// Events of a run that are looked at for what it thought and called.
@@ -98,4 +95,31 @@ async fn events(caller: &Caller, asked: &Asked) -> Vec<EventBody> {
     let events = store.events(&asked.session, first.saturating_sub(1), MOST_EVENTS).await.unwrap_or_default();
     let own = events.into_iter().filter(|event| event.run.as_ref() == Some(&asked.task));
     own.map(|event| event.body).collect()
+}
+
+pub(super) fn message(
+    asked: &Asked,
+    mode: &str,
+    status: &str,
+    more: Map<String, Value>,
+) -> Map<String, Value> {
+    let mut answer = object(json!({
+        "mode": mode,
+        "status": status,
+        "agentId": asked.agent,
+        "sessionId": asked.session,
+        "sessionName": asked.session_name,
+        "created": asked.is_new,
+        "responseId": asked.task,
+    }));
+    answer.extend(more);
+    answer
+}
+
+pub(super) fn object(value: Value) -> Map<String, Value> {
+    if let Value::Object(object) = value { object } else { Map::new() }
+}
+
+pub(super) fn written(answer: &Map<String, Value>) -> String {
+    serde_json::to_string_pretty(answer).unwrap_or_default()
 }

@@ -27,7 +27,6 @@ use tokio_util::task::TaskTracker;
 use super::{
     Error,
     client::{Client, Shared},
-    content,
     door::Door,
     fetching::explained,
     frames::lines,
@@ -37,6 +36,7 @@ use super::{
     program::Program,
     secrets::Secrets,
     underway::Call,
+    unknown_parts,
     untrusted::{COMPLAINT, cleaned},
 };
 use crate::ToolContext;
@@ -225,7 +225,7 @@ impl Connection {
         match answer? {
             ServerResult::CallToolResult(result) => Ok(result),
             ServerResult::CustomResult(unread) => {
-                content::recovered(unread.0).ok_or(ServiceError::UnexpectedResponse)
+                unknown_parts::recovered(unread.0).ok_or(ServiceError::UnexpectedResponse)
             }
             _ => Err(ServiceError::UnexpectedResponse),
         }

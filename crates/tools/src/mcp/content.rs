@@ -5,7 +5,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use rooftree_protocol::{ErrorCode, Part};
 use serde_json::Value;
 
-use super::{connection::Connection, secrets::Secrets, untrusted::cleaned};
+use super::{connection::Connection, secrets::Secrets};
 use crate::{ToolOutput, tool::Media};
 
 /// Images of one answer that a model sees.
@@ -28,18 +28,6 @@ fn read(result: CallToolResult, mut taken: Taken, secrets: &Secrets) -> ToolOutp
     }
     let failure = (result.is_error == Some(true)).then_some(ErrorCode::ToolFailed);
     ToolOutput { failure, ..taken.output(secrets) }
-}
-
-/// An answer with parts of a type that is not known here: these are named, the others are kept.
-pub(super) fn recovered(mut result: Value) -> Option<CallToolResult> {
-    for part in result.get_mut("content")?.as_array_mut()? {
-        if serde_json::from_value::<ContentBlock>(part.clone()).is_err() {
-            let kind = part.get("type").and_then(Value::as_str).unwrap_or("none");
-            let text = format!("[a part of unknown type `{}` is not shown]", cleaned(kind, 60));
-            *part = serde_json::json!({ "type": "text", "text": text });
-        }
-    }
-    serde_json::from_value(result).ok()
 }
 
 /// The same of what a resource holds.
@@ -129,7 +117,7 @@ impl Taken {
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use super::{super::unknown_parts::recovered, *};
 
     /// One pixel.
     const PNG: &str =

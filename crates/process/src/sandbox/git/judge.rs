@@ -1,9 +1,8 @@
 //! Decides whether a change of a file could make git run something, and what the file should be instead.
 
-use super::{
-    config,
-    look::{Content, Guarded, Role},
-};
+use crate::sandbox::git_config as config;
+
+use super::look::{Content, Guarded, Role};
 
 /// A change that has to be undone.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,12 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    config::{self, Setting},
-    index::gitlinks,
-    named::{Named, named_in},
+use super::index::gitlinks;
+use crate::sandbox::{
+    git_config::{self as config, Setting},
+    git_named::{Named, named_in},
+    nested, repository,
 };
-use crate::sandbox::{nested, repository};
 
 /// How many repositories are read.
 const REPOSITORIES: usize = 512;

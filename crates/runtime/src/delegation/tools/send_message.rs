@@ -52,6 +52,10 @@ impl SendMessage {
 }
 
 impl Tool for SendMessage {
+    fn is_ordered(&self, _input: &Value) -> bool {
+        true
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::caller;
 use crate::delegation::{
     delegate, dialect,
-    request::{ARGUMENTS, Request},
+    request::{ARGUMENTS, Request, Strategy, Surface},
 };
 
 const DESCRIPTION: &str = "Give a task to another agent, which works on it with its own context and tools and \
@@ -28,6 +28,14 @@ impl Task {
 }
 
 impl Tool for Task {
+    fn is_ordered(&self, input: &Value) -> bool {
+        Request::canonical(input).is_ok_and(|request| {
+            let is_own = matches!(request.strategy, Strategy::New | Strategy::Fork);
+            // A peer's new session is its latest one from then on.
+            !is_own || request.surface == Surface::AgentsMessage
+        })
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }

@@ -6,12 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use rooftree_protocol::ToolKind;
 use rooftree_tools::Tool;
 use serde_json::Value;
 use tokio::sync::watch;
-
-use super::request::{Request, Strategy, Surface};
 
 /// Gives out turns, in the order in which calls ask for one.
 #[derive(Default)]
@@ -24,9 +21,13 @@ pub(crate) struct PostTurns {
 impl PostTurns {
     /// The turn of a call; one that can reach no session of another call needs none.
     pub(crate) fn of(&mut self, tool: &dyn Tool, input: &Value) -> PostTurn {
-        if !is_ordered(tool, input) {
+        if !tool.is_ordered(input) {
             return PostTurn::default();
         }
+        self.next()
+    }
+
+    fn next(&mut self) -> PostTurn {
         self.given += 1;
         self.open.send_modify(|open| open.extend([self.given]));
         PostTurn(Some((self.given, self.open.clone())))
@@ -59,44 +60,16 @@ impl Drop for PostTurn {
     }
 }
 
-/// Whether a call may reach a session that another call of the same reply reaches too.
-fn is_ordered(tool: &dyn Tool, input: &Value) -> bool {
-    if tool.kind() != ToolKind::Delegate {
-        return false;
-    }
-    match tool.spec().name.as_str() {
-        "SendMessage" => true,
-        "Task" => Request::canonical(input).is_ok_and(|request| {
-            let is_own = matches!(request.strategy, Strategy::New | Strategy::Fork);
-            // A peer's new session is its latest one from then on.
-            !is_own || request.surface == Surface::AgentsMessage
-        }),
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use futures::FutureExt;
-    use rooftree_tools::{Toolset, toolset::Found};
-    use serde_json::json;
 
     use super::*;
 
-    fn send_message() -> Arc<dyn Tool> {
-        match crate::delegation::tools::added_to(&Toolset::default()).find("SendMessage") {
-            Found::Tool(tool) => tool,
-            Found::Unknown => panic!("SendMessage is there"),
-        }
-    }
-
     #[tokio::test]
-    async fn a_call_that_ends_early_lets_nobody_overtake_the_one_before_it() {
-        let (tool, input) = (send_message(), json!({"text": "x"}));
+    async fn r2_d5_a_call_that_ends_early_lets_no_other_overtake_the_one_before_it() {
         let mut turns = PostTurns::default();
-        let [first, second, third] = [(); 3].map(|()| turns.of(tool.as_ref(), &input));
+        let [first, second, third] = [(); 3].map(|()| turns.next());
         assert!(first.wait().now_or_never().is_some());
         drop(second);
         assert!(third.wait().now_or_never().is_none(), "the first call has not posted yet");

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::config::{self, Setting};
+use super::git_config::{self as config, Setting};
 
 /// How many files of settings are read: they can include each other.
 const FILES: usize = 32;
@@ -21,7 +21,7 @@ pub(super) struct Named {
 }
 
 /// Everything that is named and lies in a directory, to be protected.
-pub(in crate::sandbox) fn named(git: &Path, tree: &Path, within: &Path) -> Vec<PathBuf> {
+pub(super) fn named(git: &Path, tree: &Path, within: &Path) -> Vec<PathBuf> {
     let Named { settings, programs } = named_in(git, tree);
     let is_inside = |path: &PathBuf| path.starts_with(within) && !git.starts_with(path) && path != within;
     settings.into_iter().chain(programs).filter(is_inside).collect()
