@@ -7,7 +7,7 @@
 mod answer;
 mod bounds;
 mod cache;
-pub(crate) mod dialect;
+mod dialect;
 mod inherit;
 mod isolation;
 mod request;

@@ -5,7 +5,7 @@ use rooftree_protocol::{
     event::{RunEnd, TaskNote},
 };
 use rooftree_tools::ToolOutput;
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::{
     Asked,

@@ -91,17 +91,6 @@ pub(super) fn names_in(surface: Surface) -> (&'static str, &'static str) {
     }
 }
 
-/// What Task is called in a dialect, and the argument that names the agent; none where no agent can be chosen.
-pub(crate) fn task_in(dialect: Dialect) -> (&'static str, Option<&'static str>) {
-    match dialect {
-        Dialect::Rooftree | Dialect::Fourmis => ("Task", Some("subagent_type")),
-        Dialect::Emdash => ("task", Some("subagent_type")),
-        Dialect::Daycare => ("start_background_agent", None),
-        Dialect::Assistant => ("agents_message", Some("agentId")),
-        Dialect::Koda => ("InvokeAgent", Some("agent_name")),
-    }
-}
-
 /// What a tool does, in the words of a dialect.
 fn description(spec: &ToolSpec, dialect: Dialect) -> String {
     match (spec.name.as_str(), dialect) {

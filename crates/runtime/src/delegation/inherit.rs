@@ -108,3 +108,17 @@ fn with_effort(choice: ModelChoice, thoroughness: Option<Thoroughness>) -> Model
     // A model of a script takes no hint how hard to think: its name would not be its name any more.
     ModelChoice { effort: choice.effort.or(effort), ..choice }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r1_d11_quick_and_medium_ask_no_model_to_think() {
+        let effort = |thoroughness| with_effort("a/b".parse().unwrap(), thoroughness).effort;
+        assert_eq!(effort(Some(Thoroughness::Quick)), None);
+        assert_eq!(effort(Some(Thoroughness::Medium)), None);
+        assert_eq!(effort(Some(Thoroughness::Thorough)), Some(Effort::High));
+        assert_eq!(effort(None), None);
+    }
+}

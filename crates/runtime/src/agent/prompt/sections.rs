@@ -5,13 +5,12 @@
 
 use std::{fmt::Write, path::Path, sync::Arc};
 
-use rooftree_protocol::{AgentDefinition, ToolSpec, UseAs};
+use rooftree_protocol::{AgentDefinition, Dialect, ToolSpec, UseAs};
 use rooftree_tools::{DeniedPaths, toolset::is_named};
 
 use crate::{
     Definitions, Mark,
     definitions::{Rule, Skill, Surroundings, skills_in_scope},
-    delegation::dialect,
     exposure::Exposed,
 };
 
@@ -151,7 +150,7 @@ impl Sections<'_> {
 
     /// The tool that asks agents, as its model was told of it, and the argument that names one.
     fn asking(&self) -> Option<(&'static str, &'static str)> {
-        let (tool, argument) = dialect::task_in(self.definition.source.dialect);
+        let (tool, argument) = task_in(self.definition.source.dialect);
         if self.tools.iter().any(|spec| spec.name == tool) {
             return Some((tool, argument?));
         }
@@ -236,4 +235,15 @@ fn bounded(mut text: String, most: usize) -> String {
         text += "\n[the rest is left out]";
     }
     text
+}
+
+/// What Task is called in a dialect, and the argument that names the agent; none where no agent can be chosen.
+fn task_in(dialect: Dialect) -> (&'static str, Option<&'static str>) {
+    match dialect {
+        Dialect::Rooftree | Dialect::Fourmis => ("Task", Some("subagent_type")),
+        Dialect::Emdash => ("task", Some("subagent_type")),
+        Dialect::Daycare => ("start_background_agent", None),
+        Dialect::Assistant => ("agents_message", Some("agentId")),
+        Dialect::Koda => ("InvokeAgent", Some("agent_name")),
+    }
 }

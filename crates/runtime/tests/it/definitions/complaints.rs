@@ -168,7 +168,7 @@ fn r2_d16_an_unknown_tool_in_a_deny_list_does_not_disable_an_agent() {
 }
 
 #[test]
-fn r2_d18_n_26_a_memory_without_its_tools_is_said() {
+fn r2_d18_a_memory_without_its_tools_is_said() {
     let found = complaints("memory: user\ntools: [Read]");
     assert!(found[0].starts_with("W0127"), "{found:?}");
     assert!(complaints("memory: user").is_empty());
@@ -201,4 +201,11 @@ fn n_12_what_opencode_denies_an_agent_is_taken_away_and_what_it_asks_about_is_as
     assert!(agent("{edit: dney}").is_none(), "what cannot be understood is not used");
     let free = agent("{edit: allow}").unwrap();
     assert!(free.tools.deny.is_empty() && free.permission_mode.is_none());
+}
+
+#[test]
+fn n_26_a_memory_of_a_claude_agent_without_its_tools_is_said() {
+    let text = "---\nname: a\ndescription: x\nmemory: project\ntools: Read\n---\nYou work.";
+    let loaded = Folder::new().with("project/.claude/agents/a.md", text).load();
+    assert_eq!(codes(&loaded), ["W0127"]);
 }
