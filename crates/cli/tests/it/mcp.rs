@@ -113,7 +113,8 @@ fn a_changed_tool_is_not_used_until_it_is_accepted() {
 fn a_run_uses_tools_of_servers_that_were_typed_and_asks_about_them() {
     let desk = Desk::new(&calling("mcp__one__echo", "{ text = \"from afar\" }"));
     let config = config(&[]);
-    assert_eq!(desk.run(&["--mcp-config", &config, "--allow", "mcp__one", "go"]).well(), "from afar\n");
+    let said = desk.run(&["--mcp-config", &config, "--allow", "mcp__one", "go"]).well();
+    assert!(said.contains("\nfrom afar\n") && said.contains("comes from outside"), "{said}");
     let denied = desk.run(&["--mcp-config", &config, "go"]);
     assert!(denied.out.contains("nobody can be asked"), "{denied:?}");
     let refused =
@@ -133,7 +134,7 @@ fn a_projects_servers_are_started_only_if_its_folder_is_trusted() {
     assert!(untrusted.err.contains("not trusted") && untrusted.err.contains(".mcp.json"), "{untrusted:?}");
     assert!(untrusted.out.contains("tool_not_found"), "{untrusted:?}");
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "nothing of an untrusted folder is started");
-    assert_eq!(desk.run(&["--trust", "--allow", "mcp__one", "go"]).well(), "from the project\n");
+    assert!(desk.run(&["--trust", "--allow", "mcp__one", "go"]).well().contains("\nfrom the project\n"));
     assert_eq!(fs::read_dir(&place).unwrap().count(), 1);
     until_gone(&place);
 }

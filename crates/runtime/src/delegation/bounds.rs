@@ -1,6 +1,6 @@
 //! Who may ask whom, how deep, and how many at once.
 
-use rooftree_protocol::{AgentDefinition, SessionId, UseAs};
+use rooftree_protocol::{AgentDefinition, Level, SessionId, UseAs};
 use rooftree_tools::toolset::is_named;
 
 use super::{
@@ -30,10 +30,12 @@ pub(super) fn check(caller: &Caller, definition: &AgentDefinition, request: &Req
     }
 }
 
-/// Whether the definitions of the two let one ask the other. One that is hidden is started by people only.
+/// Whether the definitions of the two let one ask the other. One that is hidden is started by people only; those that
+/// come with the program are merely not listed.
 pub(super) fn may_ask(caller: &Caller, definition: &AgentDefinition) -> bool {
     let scope = &caller.kit.definition.agents;
-    !definition.hidden && definition.use_as != UseAs::Primary && is_named(scope, &definition.name)
+    let is_hidden = definition.hidden && definition.source.level != Level::Builtin;
+    !is_hidden && definition.use_as != UseAs::Primary && is_named(scope, &definition.name)
 }
 
 /// Nobody waits for somebody who waits for them.

@@ -78,7 +78,7 @@ async fn a_long_run_of_tool_calls_keeps_pairs_and_the_request_verbatim() {
 
 #[tokio::test]
 async fn r2_d20_a_refused_request_is_made_smaller_step_by_step_and_given_up_after_one_reset() {
-    let refusals = (0..8).map(|_| fail(FaultKind::TooLong).agent("lead"));
+    let refusals = (0..40).map(|_| fail(FaultKind::TooLong));
     let house =
         Plan::new([say("noted").agent("lead").matching("^something before$")].into_iter().chain(refusals))
             .build();

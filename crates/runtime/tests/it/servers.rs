@@ -268,7 +268,7 @@ async fn what_a_server_wants_to_know_is_a_question_like_any_other() {
     let reply = QuestionReply::Answered { answers };
     house.command(Command::Reply { question: id.clone(), reply }).await;
     let text = house.finished(&session).await.text;
-    assert_eq!(text, r#"{"action": "accept", "content": {"name": "Ada"}}"#);
+    assert!(text.contains(r#"{"action": "accept", "content": {"name": "Ada"}}"#), "{text}");
     house.verify().await;
     house.close().await;
 }
@@ -277,7 +277,8 @@ async fn what_a_server_wants_to_know_is_a_question_like_any_other() {
 async fn a_server_that_asks_where_nobody_is_has_its_question_declined() {
     let house = asking().build();
     let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.text, r#"{"action": "decline"}"#);
+    let text = house.finished(&session).await.text;
+    assert!(text.contains(r#"{"action": "decline"}"#), "{text}");
     house.close().await;
 }
 

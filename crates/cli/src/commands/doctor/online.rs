@@ -75,7 +75,7 @@ async fn check(minds: &Minds, provider: String, choice: Option<ModelChoice>) -> 
     match answered {
         Ok(usage) => Group::Providers
             .good(provider, format!("{choice} answered in {took} · {}", tokens(usage.total()))),
-        Err(problem) if problem.code == ErrorCode::Unauthorized && problem.fix.is_none() => {
+        Err(problem) if problem.code == ErrorCode::Unauthorized => {
             let fix = format!("rooftree auth login {provider}");
             failed(Group::Providers, provider, &problem.fix(fix))
         }
