@@ -78,10 +78,12 @@ async fn a_long_run_of_tool_calls_keeps_pairs_and_the_request_verbatim() {
 
 #[tokio::test]
 async fn r2_d20_a_refused_request_is_made_smaller_step_by_step_and_given_up_after_one_reset() {
-    let refusals = (0..40).map(|_| fail(FaultKind::TooLong));
-    let house =
-        Plan::new([say("noted").agent("lead").matching("^something before$")].into_iter().chain(refusals))
-            .build();
+    let house = Plan::new([
+        say("noted").agent("lead").matching("^something before$"),
+        fail(FaultKind::TooLong).agent("lead").matching(".*"),
+        fail(FaultKind::TooLong).agent("compaction").matching(".*"),
+    ])
+    .build();
     let session = house.post("something before").await;
     house.finished(&session).await;
     house.post_to(&session, "a request").await;
