@@ -26,6 +26,8 @@ pub(crate) struct Gate {
     /// Whether a log with something in it was there.
     had_log: bool,
     noted: Noted,
+    /// Whether the mark of this database was there: a copy of the file alone has none.
+    had_mark: bool,
     /// What is wrong with the log.
     damage: Option<String>,
 }
@@ -47,8 +49,9 @@ impl Gate {
 
     fn enter(path: &Path, mark: Option<Mark>) -> Result<Self, Error> {
         let was_alone = mark.as_ref().map_or(Ok(true), Mark::enter)?;
-        let noted = mark.as_ref().map(Mark::read).unwrap_or_default();
-        let mut gate = Self { mark, was_alone, had_log: true, noted, damage: None };
+        let written = mark.as_ref().and_then(Mark::written);
+        let (noted, had_mark) = (written.unwrap_or_default(), written.is_some());
+        let mut gate = Self { mark, was_alone, had_log: true, noted, had_mark, damage: None };
         // Others have looked already, and the files change under their hands.
         if was_alone {
             gate.inspect(path)?;
@@ -97,7 +100,9 @@ impl Gate {
         if let Some(words) = self.noted.counts.missing_from(Counts::of(connection)?) {
             found.push(format!("less is there than was stored: {words}"));
         }
+        // With its mark beside it, a file without a log is what a kill left right after a checkpoint.
         if !self.had_log
+            && !self.had_mark
             && connection
                 .query_row("SELECT max(needed) FROM log_needed", [], |row| row.get(0))
                 .unwrap_or(false)
@@ -131,6 +136,13 @@ impl Gate {
     fn note(&self) {
         if let Some(mark) = &self.mark {
             mark.note(self.noted);
+        }
+    }
+
+    /// The database file says from here on that it needs a log. The mark must be there before that.
+    pub(crate) fn begin_use(&self) {
+        if let Some(mark) = self.mark.as_ref().filter(|mark| mark.written().is_none()) {
+            mark.note(Noted::default());
         }
     }
 

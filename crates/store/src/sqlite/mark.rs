@@ -147,9 +147,14 @@ impl Mark {
 
     /// What it says; nothing if it is empty or damaged.
     pub(crate) fn read(&self) -> Noted {
+        self.written().unwrap_or_default()
+    }
+
+    /// What was noted; none if nothing was, or if it is damaged.
+    pub(crate) fn written(&self) -> Option<Noted> {
         let mut bytes = [0; 159];
         let line = self.0.read_exact_at(&mut bytes, 0).ok().and_then(|()| str::from_utf8(&bytes).ok());
-        line.and_then(Noted::parse).unwrap_or_default()
+        line.and_then(Noted::parse)
     }
 
     /// Says something else. If that fails, it says less than it could, which is no harm.

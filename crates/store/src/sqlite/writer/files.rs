@@ -87,7 +87,11 @@ impl Files for DatabaseFiles {
     }
 
     fn is_begin_of_use(&self) -> bool {
-        self.begins.swap(false, SeqCst)
+        let begins = self.begins.swap(false, SeqCst);
+        if begins {
+            self.gate.begin_use();
+        }
+        begins
     }
 
     fn checkpoint(&self) {
