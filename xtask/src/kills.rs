@@ -32,7 +32,7 @@ const LONGEST: Duration = Duration::from_secs(90);
 const SCRIPT: &str = r#"
 [[reply]]
 agent = "lead"
-delay = "30ms"
+delay = "90ms"
 text = "looking"
 [[reply.call]]
 tool = "Read"
@@ -43,7 +43,7 @@ input = { subagent_type = "task", description = "child", prompt = "write the chi
 
 [[reply]]
 agent = "lead"
-delay = "30ms"
+delay = "90ms"
 text = "changing"
 [[reply.call]]
 tool = "Write"
@@ -54,7 +54,7 @@ input = { command = "echo done >> by-bash.txt" }
 
 [[reply]]
 agent = "lead"
-delay = "30ms"
+delay = "90ms"
 text = "starting a program"
 [[reply.call]]
 tool = "Bash"
@@ -62,12 +62,12 @@ input = { command = "sleep 0.3; echo end >> background.txt", run_in_background =
 
 [[reply]]
 agent = "lead"
-delay = "30ms"
+delay = "90ms"
 text = "finished"
 
 [[reply]]
 agent = "task"
-delay = "60ms"
+delay = "120ms"
 text = "writing"
 [[reply.call]]
 tool = "Write"
@@ -220,7 +220,7 @@ impl Round {
         }
         let verified = self.command(&["doctor", "verify"]).status()?;
         ensure!(verified.success(), "doctor verify failed; see {here}");
-        let running = self.json(&["tasks", "list", "--all", "--running", "-o", "json"])?;
+        let running = self.json(&["tasks", "list", "--running", "-o", "json"])?;
         ensure!(is_empty(&running), "tasks are still running: {running}; see {here}");
         let runs = self.json(&["runs", "list", "--all", "-o", "json"])?.to_string();
         ensure!(!runs.contains("\"running\""), "a run of {session} is not settled: {runs}; see {here}");
