@@ -69,10 +69,15 @@ pub async fn follow(
         following.complain(what, Some(ALLOWED.into()));
     }
     let ended = following.until_over().await?;
+    following.let_children_settle().await?;
     let programs = following.programs().await?;
     let Following { asking, session, watch, view, report, stopping, refused, .. } = following;
     finish::finish(Followed { asking, session, watch, view, report, stopping, refused, programs }, ended)
 }
+
+/// How often, and after what pause, a stopped run looks whether the agents below it are settled.
+const SETTLING: u32 = 120;
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(25);
 
 /// Something a program was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,6 +204,23 @@ impl Following<'_> {
                 Ok(true)
             }
         }
+    }
+
+    /// After a stop, waits a moment until the agents below are settled too, so that none is left unfinished.
+    async fn let_children_settle(&self) -> Result<(), Problem> {
+        if self.stopping.is_none() {
+            return Ok(());
+        }
+        for _ in 0..SETTLING {
+            let tasks = self.handle.store().tasks(Some(&self.session.id)).await;
+            let tasks = tasks.map_err(|error| error.problem())?;
+            let is_open = |task: &TaskRow| task.status == TaskStatus::Running && task.child.is_some();
+            if !tasks.iter().any(is_open) {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(())
     }
 
     /// The commands that still run in background, of the session and of the agents below it.
