@@ -1,6 +1,6 @@
 //! Follows a run and everybody it delegates to, until all is done, stopped or left.
 
-use rooftree_protocol::{Event, EventBody, Problem, QuestionId, Session};
+use rooftree_protocol::{Command, Event, EventBody, Problem, QuestionId, Session};
 use rooftree_runtime::Handle;
 use rooftree_store::{TaskRow, TaskStatus};
 
@@ -215,8 +215,14 @@ impl Following<'_> {
             let tasks = self.handle.store().tasks(Some(&self.session.id)).await;
             let tasks = tasks.map_err(|error| error.problem())?;
             let is_open = |task: &TaskRow| task.status == TaskStatus::Running && task.child.is_some();
-            if !tasks.iter().any(is_open) {
+            let open: Vec<_> =
+                tasks.iter().filter(|task| is_open(task)).filter_map(|task| task.child.clone()).collect();
+            if open.is_empty() {
                 break;
+            }
+            // One that was started while the run above it ended was told by nobody.
+            for session in open {
+                self.send(Command::Cancel { session, run: None }).await?;
             }
             tokio::time::sleep(PAUSE).await;
         }

@@ -131,7 +131,7 @@ impl Following<'_> {
         Ok(())
     }
 
-    async fn send(&self, command: Command) -> Result<(), Problem> {
+    pub(super) async fn send(&self, command: Command) -> Result<(), Problem> {
         self.handle.send(command).await.map(|_| ()).map_err(|error| error.problem())
     }
 
