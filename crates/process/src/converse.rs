@@ -31,7 +31,7 @@ pub struct Conversation {
 pub async fn converse(mut spawn: Spawn) -> Result<Conversation, Error> {
     let (input, reader) = inlet().map_err(|source| failed(&spawn, source))?;
     spawn.input = Input::From(Arc::new(reader));
-    // It lives for hours, in which the user changes repositories too: nobody could tell whose change it was.
+    // A server lives for hours while the user changes repositories too: a comparison could not tell whose change it was.
     spawn.sandbox =
         spawn.sandbox.map(|sandbox| Sandbox { git: GitGuard::default(), ..(*sandbox).clone() }.into());
     let (output, writer) = outlet(&spawn)?;

@@ -156,7 +156,7 @@ impl Process {
         let _ = timeout(LAST_OUTPUT, rest).await;
         self.is_ended = true;
         if let Some(before) = self.before.take() {
-            // Goes on even if nobody waits for it any more.
+            // Continues even if the caller has dropped its handle.
             let settled = tokio::task::spawn_blocking(move || before.settle()).await;
             self.kept_out = settled.unwrap_or_default();
         }

@@ -179,7 +179,7 @@ async fn resumed(runtime: &Runtime, resume: Resume, environment: &Environment) -
     })
 }
 
-/// Answers until somebody wants it to end. Callbacks that are under way are still heard.
+/// Serves requests until a stop is asked for. Callbacks already in progress are still processed.
 async fn serve(server: Server, leaving: &mut Leaving, words: &str) -> Result<(), Problem> {
     output::print(words)?;
     let stop = CancellationToken::new();

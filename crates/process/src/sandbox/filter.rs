@@ -182,7 +182,7 @@ fn compile(kind: Kind) -> Option<Vec<BpfProgram>> {
     Some(programs)
 }
 
-/// Programs that run with the rights of their owner whoever starts them: for root, everything. Landlock
+/// Setuid programs run with the rights of their owner, whichever user starts them: for root, everything. Landlock
 /// cannot tell files outside from others here, so there the group's rights cannot be given either.
 fn refused_rights(backend: Backend, argument: u8) -> Option<Vec<SeccompRule>> {
     let group = (backend == Backend::Landlock).then_some(libc::S_ISGID);

@@ -115,7 +115,7 @@ pub fn finish(mut followed: Followed<'_>, ended: Ended) -> Result<Left, Problem>
     Ok(Left { exit, session: followed.session.id.clone(), run: followed.watch.first.clone(), manner })
 }
 
-/// Why a run did not succeed; nothing if it did, or if somebody stopped or left it.
+/// Why a run did not succeed; none if it succeeded, was cancelled or was left running.
 fn failed(end: &RunEnd) -> Vec<Line> {
     let words = match (end.status, &end.error) {
         (_, Some(problem)) => failure::in_words(problem),
@@ -133,7 +133,7 @@ fn failed(end: &RunEnd) -> Vec<Line> {
     words.lines().map(|line| Line::of(Look::Bad, line)).collect()
 }
 
-/// Commands in background end with the runtime, and whoever started the program is told.
+/// Background commands end with the runtime; the user is told which ones.
 fn ended_programs(programs: &[String]) -> Line {
     let count = wording::counted(programs.len() as u64, "program");
     let verb = if programs.len() == 1 { "was" } else { "were" };

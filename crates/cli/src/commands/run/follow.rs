@@ -220,7 +220,7 @@ impl Following<'_> {
             if open.is_empty() {
                 break;
             }
-            // One that was started while the run above it ended was told by nobody.
+            // A child that was started while its parent run ended has not been cancelled yet.
             for session in open {
                 self.send(Command::Cancel { session, run: None }).await?;
             }
