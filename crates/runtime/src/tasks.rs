@@ -5,6 +5,7 @@
 //! is followed from any terminal, and is there after the end of the process and of whoever started it.
 
 mod left;
+mod notice;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -19,7 +20,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 pub use self::left::settle_left_programs;
-use crate::{Error, secrets::Held, world::World};
+use crate::{
+    Error,
+    secrets::Held,
+    world::{Errand, World},
+};
 
 /// How often it is written down what processes wrote.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -71,12 +76,16 @@ impl List {
                 world.store().put_task(task.clone()).later();
                 self.running.insert(task.id.clone(), Running { task, held: Held::default(), kept: 0 });
             }
-            ProcessEvent::Ended { id, ending, .. } => {
+            ProcessEvent::Ended { id, ending, is_told, .. } => {
                 if let Some(mut process) = self.running.remove(id.as_str()) {
-                    // Before its end: whoever sees that finds all it wrote.
+                    // Before its end, so that a reader who sees the end finds all it wrote.
                     process.write_down(world);
                     let rest = process.held.finish(world.secrets());
                     process.keep(world, rest);
+                    let is_by_itself = matches!(ending, Ending::Exited(_) | Ending::Signalled(_));
+                    if is_by_itself && !is_told {
+                        tell_agent(world, &process.task, &ending);
+                    }
                     world.store().put_task(ended(world, process.task, &ending)).later();
                 }
             }
@@ -120,6 +129,20 @@ pub(crate) async fn clean_up(world: &World, session: &SessionId) -> Result<(), E
 pub(crate) async fn settle_left(world: &World, session: &SessionId) -> Result<(), Error> {
     settle_left_programs(&**world.store(), Some(session), world.now()).await?;
     Ok(())
+}
+
+/// Tells the agent that its program has ended, once: the message has the same key as the one about a program whose
+/// process was killed. An agent that has nothing to do is woken, as by a sub-agent in background that ends.
+fn tell_agent(world: &Arc<World>, task: &TaskRow, ending: &Ending) {
+    let post = notice::ended(task, &words_for(ending), world.now());
+    let posted = world.store().post_to_living(post);
+    let (world, session) = (world.clone(), task.session.clone());
+    world.clone().crew.spawn(async move {
+        // A deleted session has no agent to tell, and nothing else refuses the message.
+        if posted.await.is_ok() {
+            let _ = world.errands.send(Errand::Wake(session));
+        }
+    });
 }
 
 fn started(world: &World, id: String, session: SessionId, title: String, identity: &Identity) -> TaskRow {

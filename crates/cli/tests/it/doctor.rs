@@ -213,6 +213,34 @@ fn of_earlier_version(name: &str) -> Vec<u8> {
 }
 
 #[test]
+fn a_run_that_was_killed_in_an_earlier_version_goes_on_in_ask_without_network() {
+    let desk = crate::run::desk::Desk::new(
+        "[[reply]]\ntext = \"the reply that the earlier version wrote down\"\n\
+         [[reply]]\n[[reply.call]]\ntool = \"Write\"\ninput = { file_path = \"made\", content = \"x\" }\n\
+         [[reply]]\ntext = \"{{ results[0].text }}\"\n",
+    );
+    for name in ["rooftree.db", "rooftree.db-wal"] {
+        fs::write(desk.house.path().join(name), of_earlier_version(name)).unwrap();
+    }
+    let script = format!("scripted/{}", desk.house.path().join("script.toml").display());
+    let wide = ["-s", "wptnyntd", "-m", &script, "--permission-mode", "bypass", "--no-input"];
+    let done = desk.run(&wide);
+    assert!(
+        done.err.contains("goes on in mode `ask`, without network and with default limits"),
+        "{}",
+        done.err
+    );
+    assert!(
+        done.out.contains("Nobody can be asked") || done.out.contains("denied"),
+        "{}{}",
+        done.out,
+        done.err
+    );
+    assert!(!std::path::Path::new("/tmp/fixture/work/made").exists() && !desk.path().join("made").exists());
+    desk.house.is_sound();
+}
+
+#[test]
 fn data_of_an_earlier_version_is_listed_imported_settled_and_verified() {
     let house = House::new();
     for name in ["rooftree.db", "rooftree.db-wal"] {

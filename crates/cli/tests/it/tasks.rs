@@ -85,6 +85,17 @@ fn a_run_is_stopped_from_another_process_with_all_that_it_started() {
 }
 
 #[test]
+fn n_43_cancelling_a_run_that_has_ended_stops_the_agents_it_left_at_work() {
+    let (desk, mut watched, _) = at_work(BACKGROUND);
+    let ended = watched.until("run.completed");
+    let said = desk.house.rooftree(&["runs", "cancel", ended["run"].as_str().unwrap()]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.err.contains("told to stop what it left at work: 1 run"), "{}", said.err);
+    assert!(watched.done().out.contains("\"cancelled\""));
+    assert_eq!(desk.house.rooftree(&["tasks", "list", "--running", "-o", "ids"]).well(), "");
+}
+
+#[test]
 fn an_agent_at_work_reads_what_it_is_told_before_its_next_turn() {
     let (desk, watched, task) = at_work(PATIENT);
     desk.house.rooftree(&["tasks", "send", &task, "that", "is", "enough"]).well();

@@ -117,7 +117,7 @@ pub(super) fn tell_rights(agent: &mut Agent) {
     let Some(begun) = agent.ceiling() else { return };
     let is_unrecorded = agent.history.run().is_some_and(|run| run.bounds.is_none());
     let (began, process, goes) = (begun.policy.mode, agent.process_mode(), agent.policy.mode);
-    let bounds = kept_bounds(agent, &begun);
+    let bounds = if is_unrecorded { Vec::new() } else { kept_bounds(agent, &begun) };
     let (message, hint) = if is_unrecorded {
         let words = format!(
             "this run was begun by an earlier version that did not record its sandbox and limits; it goes on in mode `{goes}`, \

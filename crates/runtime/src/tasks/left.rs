@@ -5,8 +5,10 @@
 //! `rooftree tasks`. How such a program ended is not known.
 
 use rooftree_process::{Identity, is_alive, kill_group};
-use rooftree_protocol::{Lane, Message, MessageId, Origin, Part, SessionId, Timestamp};
-use rooftree_store::{Error, Owner, Post, Store, TaskRow, TaskStatus};
+use rooftree_protocol::{SessionId, Timestamp};
+use rooftree_store::{Error, Owner, Store, TaskRow, TaskStatus};
+
+use super::notice;
 
 /// The key of [`TaskRow::data`] that holds the process a program belongs to.
 pub(super) const OWNER: &str = "owner";
@@ -49,33 +51,10 @@ pub(super) async fn settle(store: &dyn Store, task: TaskRow, now: Timestamp) -> 
     if let Some((group, start)) = task.process_group {
         let _ = tokio::task::spawn_blocking(move || kill_group(group, start)).await;
     }
-    match store.post_to_living(notice(&task, now)).await {
+    match store.post_to_living(notice::left(&task, now)).await {
         Ok(_) | Err(Error::NoSession(_) | Error::InboxFull(_)) => {}
         Err(error) => return Err(error),
     }
     let detail = "outcome unknown: the process that had started it was gone".into();
     store.put_task(TaskRow { status: TaskStatus::Failed, detail, ended_at: Some(now), ..task }).await
-}
-
-/// What the agent reads before its next turn. It does not wake the session.
-fn notice(task: &TaskRow, now: Timestamp) -> Post {
-    let key = format!("program:{}", task.id);
-    let entropy =
-        key.bytes().fold(11_u128, |sum, byte| sum.wrapping_mul(16_777_619).wrapping_add(u128::from(byte)));
-    let text = format!(
-        "The background program {} (`{}`) was running when the process that had started it was killed. It is not running any more, and how it ended is not known.",
-        task.id, task.title
-    );
-    let message = Message {
-        id: MessageId::from_entropy(entropy),
-        parts: vec![Part::text(text)],
-        origin: Origin::System { about: "task".into() },
-        outside: false,
-        silent: true,
-        context: None,
-        mandate: None,
-        call: None,
-        at: now,
-    };
-    Post { session: task.session.clone(), lane: Lane::Boundary, key, message, capacity: u64::MAX }
 }

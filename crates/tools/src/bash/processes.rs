@@ -51,6 +51,8 @@ pub enum ProcessEvent {
         session: SessionId,
         /// How.
         ending: Ending,
+        /// Whether a tool call waits for it, whose result tells the agent.
+        is_told: bool,
     },
 }
 
@@ -97,6 +99,8 @@ struct Seen {
     /// What nobody has written down yet.
     news: Kept,
     ending: Option<Ending>,
+    /// Tool calls that wait for its end.
+    waiting: usize,
 }
 
 impl Seen {
@@ -145,6 +149,15 @@ impl Processes {
         process.stop.cancel();
         process.gone.cancelled().await;
         hold(&process.seen).ending
+    }
+
+    /// Waits until a process has ended. The caller tells the agent: it gets no message about that end.
+    /// Says whether there is such a process.
+    pub async fn wait(&self, session: &SessionId, id: &str) -> bool {
+        let Some(process) = self.find(session, id) else { return false };
+        let _waiting = Waiting::new(&process);
+        process.gone.cancelled().await;
+        true
     }
 
     /// Ends all processes of a session and waits until they are gone.
@@ -196,6 +209,7 @@ impl Processes {
                 position: 0,
                 news: Kept::new(NEWS_BYTES),
                 ending: None,
+                waiting: 0,
             }),
         });
         self.remember(background.clone());
@@ -254,6 +268,22 @@ impl Processes {
     }
 }
 
+/// A tool call that waits for the end of a process, counted until it stops waiting.
+struct Waiting<'a>(&'a Background);
+
+impl<'a> Waiting<'a> {
+    fn new(process: &'a Background) -> Self {
+        hold(&process.seen).waiting += 1;
+        Self(process)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        hold(&self.0.seen).waiting -= 1;
+    }
+}
+
 impl Drop for Processes {
     fn drop(&mut self) {
         hold(&self.all).iter().for_each(|process| process.stop.cancel());
@@ -273,12 +303,17 @@ async fn watch(process: Process, background: Arc<Background>, watchers: Watchers
     for words in &finished.kept_out {
         hold(&background.seen).take(format!("[sandbox: {words}]\n").as_bytes());
     }
-    hold(&background.seen).ending = Some(finished.ending);
-    // Whoever waits until it is gone finds that everybody was told.
+    let is_told = {
+        let mut seen = hold(&background.seen);
+        seen.ending = Some(finished.ending);
+        seen.waiting > 0
+    };
+    // Before `gone`: a caller that waits until it is gone finds that every watcher was told.
     watchers.tell(&ProcessEvent::Ended {
         id: background.id.clone(),
         session: background.session.clone(),
         ending: finished.ending,
+        is_told,
     });
     background.gone.cancel();
 }

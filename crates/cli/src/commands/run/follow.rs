@@ -176,7 +176,7 @@ impl Following<'_> {
             return Ok(false);
         }
         let programs = if self.linger.waits_for_programs() { self.programs().await? } else { Vec::new() };
-        let has_delegated = !self.watch.agents.all().is_empty() || !programs.is_empty();
+        let has_delegated = !self.watch.agents.all().is_empty() || self.watch.has_programs;
         let is_settled = match (self.watch.takes_any(), &self.watch.ended) {
             (true, None) if !has_delegated => return Ok(false),
             (false, _) if !has_delegated => return Ok(true),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rooftree_protocol::{
-    Event, EventBody, MessageId, ParentCall, RunId, Usage,
+    Event, EventBody, MessageId, ParentCall, RunId, ToolKind, Usage,
     event::{Denial, RunEnd, RunMode},
 };
 
@@ -23,6 +23,8 @@ pub struct Watch {
     pub is_stopping: bool,
     /// The runs that ours delegated to.
     pub agents: Agents,
+    /// Whether a run of ours has started a program in background: its end may start a run.
+    pub has_programs: bool,
     /// What those were not allowed to do.
     pub denials: Vec<Denial>,
     /// How many runs of ours have ended.
@@ -171,6 +173,10 @@ impl Watch {
                     Step::Nothing
                 }
             }
+            (EventBody::ToolStarted { kind: ToolKind::Execute, input, .. }, _) => {
+                self.has_programs |= input.get("run_in_background") == Some(&true.into());
+                Step::Nothing
+            }
             (EventBody::ToolCompleted(record), _) => {
                 self.agents.told(event, record);
                 Step::Nothing
@@ -218,13 +224,14 @@ impl Watch {
         Who { path: names.join(" › "), model: wording::model(&agent.model) }
     }
 
-    /// Whether a run goes on with what was asked for: an agent that was asked has answered, or has sent a
-    /// message. A run that a person, a schedule or a chat starts does not.
+    /// Whether a run goes on with what was asked for: an agent that was asked has answered or has sent a message,
+    /// or a program in background has ended. A run that a person, a schedule or a chat starts does not.
     fn is_woken_by_ours(&self, mode: RunMode, parent: Option<&ParentCall>) -> bool {
         let is_agents = !matches!(mode, RunMode::Main | RunMode::Scheduled | RunMode::Connector);
         let agents = self.agents.all();
         let is_known = parent.is_none_or(|parent| agents.iter().any(|agent| agent.session == parent.session));
-        is_agents && is_known && !self.is_stopping && !self.any && self.ended.is_some() && !agents.is_empty()
+        let is_possible = !agents.is_empty() || self.has_programs && mode == RunMode::Woken;
+        is_agents && is_known && is_possible && !self.is_stopping && !self.any && self.ended.is_some()
     }
 
     fn entered(&mut self, message: &MessageId, run: &RunId) -> bool {
@@ -321,6 +328,17 @@ mod tests {
         assert_eq!(watch.runs, 2);
         assert_eq!(watch.take(&started(3, 9)), Step::OtherBegun(Turn::After, "t".into()));
         assert_eq!(watch.take(&completed(3)), Step::Nothing);
+    }
+
+    #[test]
+    fn r2_d26_a_message_is_an_earlier_one_only_until_ours_is_worked_on() {
+        let mut watch = Watch::default();
+        watch.await_message(MessageId::from_entropy(7));
+        assert_eq!(watch.take(&started(1, 6)), Step::OtherBegun(Turn::Before, "t".into()));
+        watch.take(&completed(1));
+        watch.take(&started(2, 7));
+        watch.take(&completed(2));
+        assert_eq!(watch.take(&started(3, 8)), Step::OtherBegun(Turn::After, "t".into()));
     }
 
     #[test]

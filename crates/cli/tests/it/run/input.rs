@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+use rooftree_protocol::{Lane, Message, MessageId, Origin, Part, SessionId, Timestamp};
+use rooftree_store::{Post, SqliteStore, Store};
+
 use super::desk::Desk;
 
 const ASKS: &str = r#"
@@ -133,4 +136,48 @@ fn the_first_line_is_the_opened_session_whatever_was_not_understood_before() {
     let types: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(types.first().unwrap()["type"], "session.opened", "{said}");
     assert_eq!(types.iter().filter(|event| event["data"]["code"] == "bad_input").count(), 1, "{said}");
+}
+
+/// Fills the inbox of a session up to its limit.
+async fn fill_inbox(desk: &Desk, session: &SessionId) {
+    let store = SqliteStore::open(desk.house.path().join("rooftree.db")).unwrap();
+    let post = |number: u128| {
+        let message = Message {
+            id: MessageId::from_entropy(number),
+            parts: vec![Part::text("more")],
+            origin: Origin::User,
+            outside: false,
+            silent: true,
+            context: None,
+            mandate: None,
+            call: None,
+            at: Timestamp(1),
+        };
+        let key = format!("fill:{number}");
+        store.post(Post { session: session.clone(), lane: Lane::Mail, key, message, capacity: u64::MAX })
+    };
+    let posted: Vec<_> = (0..10_000).map(post).collect();
+    for one in posted {
+        one.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn s_l5_a_line_that_does_not_fit_into_the_inbox_is_refused_and_the_run_goes_on() {
+    let desk = Desk::new(
+        "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = { command = \"until [ -e open ]; do sleep 0.05; done\" }\n\
+         [[reply]]\ntimes = 100000\ntext = \"finished\"\n",
+    );
+    let mut watched = desk.watch(&["--permission-mode", "auto", "--input-format", "stream-json"]);
+    watched.say(r#"{"type": "user", "text": "go"}"#);
+    let started = watched.until("tool.started");
+    let session: SessionId = serde_json::from_value(started["session"].clone()).unwrap();
+    fill_inbox(&desk, &session).await;
+    watched.say(r#"{"type": "user", "text": "one too many"}"#);
+    let told = watched.until("notice").to_string();
+    assert!(told.contains("inbox"), "{told}");
+    desk.write("open", "");
+    assert_eq!(watched.until("run.completed")["data"]["text"], "finished");
+    watched.signal("KILL");
+    watched.done();
 }

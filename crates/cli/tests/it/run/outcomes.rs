@@ -177,7 +177,7 @@ fn r2_d23_quiet_says_that_a_limit_was_reached() {
 fn program(command: &str) -> Desk {
     Desk::new(&format!(
         "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = {{ command = \"{command}\", run_in_background = true }}\n\
-         [[reply]]\ntext = \"started\"\n"
+         [[reply]]\ntext = \"started\"\n[[reply]]\ntext = \"told: {{{{ user.text | first_line }}}}\"\n"
     ))
 }
 
@@ -198,8 +198,53 @@ fn n_18_a_program_is_waited_for_as_long_as_is_said() {
     assert_eq!(done.code, 0, "{}", done.err);
     assert!(desk.path().join("dug").exists());
     assert!(
-        done.err.contains("waiting for 1 program in background") && !done.err.contains("ended"),
+        done.err.contains("waiting for 1 program in background") && !done.err.contains("was ended"),
         "{}",
         done.err
     );
+}
+
+#[test]
+fn r1_d8_the_end_of_a_program_in_background_is_told_to_its_agent_once() {
+    let desk = program("until [ -e open ]; do sleep 0.05; done; exit 3");
+    let mut watched = desk.watch(&["--permission-mode", "auto", "--wait", "60s", "go"]);
+    watched.until("run.completed");
+    desk.write("open", "");
+    let done = watched.done();
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert_eq!(done.out.matches(r#""type":"message.user""#).count(), 1, "{}", done.out);
+    let last: Value = serde_json::from_str(done.out.lines().last().unwrap()).unwrap();
+    let text = last["text"].as_str().unwrap();
+    assert!(text.starts_with("told: ") && text.ends_with("ended: exit code 3]"), "{text}");
+    desk.house.is_sound();
+}
+
+/// A program in background and a call of TaskOutput with these arguments.
+fn output_of(command: &str, wait: &str) -> Desk {
+    Desk::new(&format!(
+        r#"
+[[reply]]
+[[reply.call]]
+tool = "Bash"
+input = {{ command = "{command}", run_in_background = true }}
+[[reply]]
+[[reply.call]]
+tool = "TaskOutput"
+input = {{ task_id = "{{{{ results[0].text | find('prc_[a-z0-9]+') }}}}", {wait} }}
+[[reply]]
+text = "{{{{ results[0].text }}}}"
+"#
+    ))
+}
+
+#[test]
+fn r1_d8_task_output_waits_for_a_program_as_long_as_is_said() {
+    let run = |desk: Desk| desk.run(&["--permission-mode", "auto", "go"]).well();
+    let said = run(output_of("sleep 1; echo dug; exit 3", "block = true, timeout = 600"));
+    assert!(said.starts_with("dug\n[prc_") && said.contains("ended with exit code 3]"), "{said}");
+    assert_eq!(said.matches("[prc_").count(), 1, "no message tells it again: {said}");
+    for wait in ["block = true, timeout = 1", "block = false"] {
+        let said = run(output_of("sleep 600", wait));
+        assert!(said.contains("is still running]"), "{wait}: {said}");
+    }
 }

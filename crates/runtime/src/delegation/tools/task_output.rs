@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Dialect, Effect, ToolKind, ToolSpec, event::TaskNote};
+use rooftree_protocol::{Dialect, Effect, ProcessId, SessionId, ToolKind, ToolSpec, event::TaskNote};
 use rooftree_store::TaskStatus;
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
@@ -83,16 +83,53 @@ impl Tool for TaskOutput {
                 Err(output) => return *output,
             };
             let id = text(&input, "task_id");
-            if let (Some(processes), true) = (processes, id.starts_with("prc_")) {
-                return processes.run(json!({"task_id": id}), context).await;
-            }
             let is_in_ms = caller.kit.definition.source.dialect == Dialect::Fourmis;
             let seconds = |timeout: u64| if is_in_ms { timeout.div_ceil(1_000) } else { timeout };
             let patience = number(&input, "timeout").map_or(PATIENCE.0, seconds).min(PATIENCE.1);
             let block = input.get("block").and_then(Value::as_bool).unwrap_or(true);
-            of_run(&caller, id, if block { patience } else { 0 }, &context).await
+            let patience = if block { patience } else { 0 };
+            if let (Some(processes), true) = (processes, id.starts_with(ProcessId::PREFIX)) {
+                return of_program(&caller, id, patience, processes, context).await;
+            }
+            of_run(&caller, id, patience, &context).await
         })
     }
+}
+
+/// A program: waits for its end if that is wanted, then shows what is new.
+async fn of_program(
+    caller: &Caller,
+    id: &str,
+    patience: u64,
+    shown: Arc<dyn Tool>,
+    context: ToolContext,
+) -> ToolOutput {
+    let options = &caller.world.options;
+    if patience > 0 {
+        tokio::select! {
+            _ = options.processes.wait(&context.session, id) => {}
+            () = options.clock.sleep(Duration::from_secs(patience)) => {}
+            () = context.cancel.cancelled() => {}
+        }
+    }
+    let session = context.session.clone();
+    let output = shown.run(json!({"task_id": id}), context).await;
+    if output.failure.is_some() {
+        of_ended_program(caller, &session, id).await.unwrap_or(output)
+    } else {
+        output
+    }
+}
+
+/// A program that another process of Rooftree started: what the store has of it.
+async fn of_ended_program(caller: &Caller, session: &SessionId, id: &str) -> Option<ToolOutput> {
+    let store = caller.world.store();
+    let task = store.task(id).await.ok()??;
+    if task.session != *session || task.status == TaskStatus::Running {
+        return None;
+    }
+    let written: String = store.output(id, 0).await.ok()?.into_iter().map(|piece| piece.text).collect();
+    Some(ToolOutput::done(format!("{}\n[{id} ended: {}]", written.trim_end(), task.detail)))
 }
 
 async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext) -> ToolOutput {
