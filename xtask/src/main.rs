@@ -5,6 +5,7 @@
 
 mod audit;
 mod bench;
+mod findability;
 mod finding;
 mod generate;
 mod kills;
@@ -32,6 +33,7 @@ cargo xtask audit-list       list the audit's findings that no test is named aft
 cargo xtask mutants [WORDS]  remove one guarantee at a time; each must make a test fail (long, not part of CI)
 cargo xtask kills [COUNT] [--binary PATH]
                              kill the release binary at random and check what is left (minutes, not part of CI)
+cargo xtask find [WORDS]     check that a newcomer's words find the right file, or rank files for WORDS
 cargo xtask left-out         say what plain `cargo test` does not do";
 
 fn main() -> ExitCode {
@@ -56,6 +58,7 @@ fn run() -> Result<ExitCode> {
         ["audit-list"] => audit::run(&repository()?),
         ["mutants", words @ ..] => mutants::run(&repository()?, words),
         ["kills", rest @ ..] => kills::run(&repository()?, rest),
+        ["find", words @ ..] => findability::run(&repository()?, words),
         ["generate"] => generate::run(&repository()?),
         ["left-out"] => {
             println!("{}", suite::left_out_by_cargo_test(&repository()?));
